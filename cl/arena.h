@@ -1,0 +1,176 @@
+/* XMalloc for OpenCL: the arena's layout. Shared by kernels and host; no code but address arithmetic.
+ *
+ * A heap is one buffer or SVM allocation, the arena. It holds offsets and indices, never addresses, so
+ * it may lie at another address on every device and in every process.
+ *
+ *   0          header (xmcHeap): geometry, FIFO table, failure counters
+ *   fifos      xmc_fifo[..]      one FIFO a size class and slot                 64 B each
+ *   busy       bitmap            FIFOs that may hold something                  1 bit a FIFO
+ *   parked     bitmap            spans with Superblocks that no FIFO had room for
+ *   order[k]   bitmap            spans with a free run of 2^k pages, k = 0..6
+ *   free_pages ulong[spans]      bit i of word s: page 64 s + i is free         8 B / MiB
+ *   page_map   uint[pages]       what a page is used for                        4 B / 16 KiB
+ *   words      ulong[33 pages]   state words of Superblocks and slabs           264 B / 16 KiB
+ *   data       pages of 16 KiB, what users get
+ *
+ *   span (1 MiB)  = 64 pages, whose free bits are one word
+ *   page (16 KiB) = unit of Memoryblocks (runs of pages); one of
+ *      slab        1 to 32 Superblocks of one small class, state word at words[32 pages + page]
+ *      Superblock  1, 2, 4, 8 or 16 pages that hold 1 to 32 Basicblocks of 512 B to 8 KiB,
+ *                  state word at words[32 * first page]
+ *      Memoryblock 1 or more pages handed out as one block, state word at words[32 * first page]
+ *   A Superblock of a small class (16 to 448 B) is slot j of a slab; state word at words[32 page + j].
+ *
+ * State word (paper 2010, figure 2.4, extended):
+ *
+ *    63     56 55     48 47     40 39          34 33       32      31            0
+ *   +---------+---------+---------+--------------+--------+--------+---------------+
+ *   |  spare  |  count  |  class  |     spare    | parked | listed | free mask     |
+ *   +---------+---------+---------+--------------+--------+--------+---------------+
+ *
+ * Invariants (P page, W state word; xmcCheckHeap verifies them on a quiet heap):
+ *   free bit of P set         <=>  P belongs to no slab, Superblock or Memoryblock
+ *   free(W) is a subset of     (1 << count(W)) - 1 for every W in use
+ *   free(W) != 0               =>  listed(W)
+ *   listed(W) and not parked   =>  some FIFO of class(W) holds W
+ *   parked(W)                  =>  bit (class, span) of the parked bitmap is set
+ *   W not in use               <=>  W == XMC_WORD_RETIRED, which no free can change
+ *   page_map back(P) != 0      =>  P lies inside a Superblock in use
+ *   span s has a free run of 2^k pages  =>  bit s of order[k] is set
+ * While calls are under way each implication may lag behind by the calls under way.
+ */
+#ifndef XMC_ARENA_H
+#define XMC_ARENA_H
+
+#ifdef __OPENCL_C_VERSION__
+typedef uint xmc_u32;
+typedef ulong xmc_u64;
+#define XMC_GLOBAL __global
+#define XMC_FN static inline
+#else
+#include <stddef.h>
+#include <stdint.h>
+typedef uint32_t xmc_u32;
+typedef uint64_t xmc_u64;
+#define XMC_GLOBAL
+#define XMC_FN static inline __attribute__((unused))
+#endif
+
+/* The magic word names the layout: a program built for another one refuses the heap. */
+#define XMC_LAYOUT_VERSION 1
+#define XMC_MAGIC (((xmc_u64)0x584d616cu << 32) | XMC_LAYOUT_VERSION)
+
+#define XMC_PAGE_SHIFT 14
+#define XMC_PAGE_BYTES (1u << XMC_PAGE_SHIFT) /* 16 KiB */
+#define XMC_SPAN_PAGES 64u                    /* pages a span: bits of one word */
+#define XMC_SPAN_SHIFT 6
+#define XMC_ORDERS 7        /* run lengths 1, 2, 4 … 64 pages have a bitmap each */
+#define XMC_PAGE_WORDS 33u  /* 32 for Superblocks, 1 for the slab */
+#define XMC_NONE 0xffffffffu
+
+/* Size classes: 8 steps of 16 B to 128 B, then 4 steps a doubling to 8 KiB. Classes below
+ * XMC_SMALL_CLASSES get their Superblocks from slabs; the slabs of class c are class XMC_CLASSES + c. */
+#define XMC_CLASSES 32u
+#define XMC_SMALL_CLASSES 15u /* 16 … 448 B: 32 Basicblocks are less than a page */
+#define XMC_ALL_CLASSES (XMC_CLASSES + XMC_SMALL_CLASSES)
+#define XMC_MAX_CLASS_BYTES 8192u
+#define XMC_CLASS_MEMORYBLOCK 0xfdu /* first page of a Memoryblock */
+#define XMC_CLASS_BODY 0xfeu        /* further pages of a Memoryblock */
+#define XMC_CLASS_NONE 0xffu
+
+/* State words */
+#define XMC_WORD_LISTED ((xmc_u64)1 << 32)
+#define XMC_WORD_PARKED ((xmc_u64)1 << 33)
+#define XMC_WORD_CLASS_SHIFT 40
+#define XMC_WORD_COUNT_SHIFT 48
+#define XMC_WORD_RETIRED \
+  (((xmc_u64)XMC_CLASS_NONE << XMC_WORD_CLASS_SHIFT) | XMC_WORD_PARKED | XMC_WORD_LISTED | 0xffffffffu)
+
+/* Page map: class in bits 0..7, pages back to the first page of the run in bits 8..15, number of
+ * Basicblocks of the run (Superblocks of a slab counted by their Basicblocks) in bits 16..31. */
+#define XMC_MAP(cls, back, blocks) ((xmc_u32)(cls) | (xmc_u32)(back) << 8 | (xmc_u32)(blocks) << 16)
+#define XMC_MAP_NONE XMC_MAP(XMC_CLASS_NONE, 0, 0)
+
+/* The papers' FIFO (2011, figure 7) of 32-bit Superblock ids, and the Superblock in use beside it. */
+#define XMC_FIFO_SIZE 4u /* messages; a power of two, so that sequence numbers may wrap */
+typedef struct xmc_fifo {
+  xmc_u64 active;                 /* id of the Superblock requests are served from, or XMC_NONE */
+  xmc_u64 tail;                   /* the whole tail message: sequence number << 32 | payload */
+  xmc_u64 message[XMC_FIFO_SIZE]; /* message n is at n % XMC_FIFO_SIZE */
+  xmc_u32 head;                   /* sequence number of the head message */
+  xmc_u32 hint;                   /* span where this FIFO last found room; a hint only */
+  xmc_u64 spare;
+} xmc_fifo;
+
+/* A two-level bitmap: leaf words, then root words with one bit a leaf word that is not zero. */
+typedef struct xmc_bitmap {
+  xmc_u64 leaf; /* byte offsets in the arena */
+  xmc_u64 root;
+} xmc_bitmap;
+
+/* Coalescing of a sub-group's requests; chosen when a program is built (XMC_COALESCING). */
+#define XMC_COALESCE_NONE 0
+#define XMC_COALESCE_COMPARTMENT 1
+#define XMC_COALESCE_CLASS 2
+
+typedef struct xmcHeap {
+  xmc_u64 magic;      /* XMC_MAGIC, written last */
+  xmc_u64 bytes;      /* size of the arena */
+  xmc_u64 data;       /* byte offset of page 0 */
+  xmc_u32 pages;
+  xmc_u32 spans;      /* ceil(pages / 64) */
+  xmc_u64 fifos;      /* byte offsets of the tables above */
+  xmc_u64 free_pages;
+  xmc_u64 page_map;
+  xmc_u64 words;
+  xmc_u32 slots;      /* stride of the busy bitmap: most FIFOs a class, a multiple of 64; 0 = unbuffered */
+  xmc_u32 coalescing; /* XMC_COALESCE_…: with compartments a free looks for their headers */
+  xmc_bitmap busy;
+  xmc_bitmap parked;
+  xmc_bitmap order[XMC_ORDERS];
+  xmc_u64 data_room;  /* bytes from the end of the tables to the end of the arena */
+  xmc_u32 fifo_start; /* first sequence number of every FIFO */
+  xmc_u32 debug;      /* XMC_DEBUG level the heap was made for */
+  struct {
+    xmc_u32 first; /* index of the class's first FIFO */
+    xmc_u32 count; /* number of its FIFOs */
+  } fifo_table[XMC_ALL_CLASSES];
+  xmc_u32 reserved[2];
+  /* Counted on the failure path only; see xmc_heap_stats in xmalloc.h. */
+  xmc_u64 failed_requests;
+  xmc_u64 first_failure_size;
+  xmc_u64 first_failure_id;
+  xmc_u64 double_frees;
+  xmc_u64 invalid_frees;
+  xmc_u64 first_double_free;  /* offset in the arena + 1, so that 0 means none */
+  xmc_u64 first_invalid_free;
+  xmc_u64 large_epoch;        /* runs of more than a span that were taken back or given back */
+} xmcHeap;
+
+#define XMC_HEADER_BYTES 1024u
+
+XMC_FN XMC_GLOBAL xmc_u64 *xmc_at64(XMC_GLOBAL xmcHeap *heap, xmc_u64 offset) {
+  return (XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + offset);
+}
+XMC_FN XMC_GLOBAL xmc_u64 *xmc_word_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
+  return xmc_at64(heap, heap->words) + id;
+}
+XMC_FN XMC_GLOBAL xmc_u64 *xmc_span_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
+  return xmc_at64(heap, heap->free_pages) + span;
+}
+XMC_FN XMC_GLOBAL xmc_u32 *xmc_page_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
+  return (XMC_GLOBAL xmc_u32 *)((XMC_GLOBAL char *)heap + heap->page_map) + page;
+}
+XMC_FN XMC_GLOBAL char *xmc_page_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
+  return (XMC_GLOBAL char *)heap + heap->data + ((xmc_u64)page << XMC_PAGE_SHIFT);
+}
+
+/* Fields of a state word */
+XMC_FN xmc_u32 xmc_word_free(xmc_u64 word) { return (xmc_u32)word; }
+XMC_FN xmc_u32 xmc_word_class(xmc_u64 word) { return (xmc_u32)(word >> XMC_WORD_CLASS_SHIFT) & 0xffu; }
+XMC_FN xmc_u32 xmc_word_count(xmc_u64 word) { return (xmc_u32)(word >> XMC_WORD_COUNT_SHIFT) & 0xffu; }
+XMC_FN xmc_u32 xmc_full_mask(xmc_u32 count) { return count >= 32u ? 0xffffffffu : (1u << count) - 1u; }
+XMC_FN xmc_u64 xmc_word_make(xmc_u32 cls, xmc_u32 count, xmc_u32 free_mask) {
+  return (xmc_u64)cls << XMC_WORD_CLASS_SHIFT | (xmc_u64)count << XMC_WORD_COUNT_SHIFT | free_mask;
+}
+#endif

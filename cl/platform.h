@@ -1,0 +1,65 @@
+/* Picks ONE platform: atomics with the order in their names, lanes (who is calling with me), the slot.
+ *
+ * Every platform_*.h defines the same functions:
+ *   xmc_load_relaxed32/64, xmc_load_acquire32, xmc_store_relaxed32/64, xmc_store_release64,
+ *   xmc_cas_relaxed32/64, xmc_cas_acquire64, xmc_cas_release32/64, xmc_cas_acq_rel64,
+ *   xmc_or_release64, xmc_or_acq_rel64, xmc_and_acq_rel64, xmc_add_relaxed64, xmc_sub_acq_rel64
+ *     at device scope; read-modify-writes return the old value
+ *   xmc_popcount32, xmc_lowest32, xmc_lowest64, xmc_highest64 (argument not 0)
+ *   xmc_slot_hint(slots)  the FIFO slot of the caller, below `slots`: two work-items that run at the same
+ *                         time should get two; only speed depends on it
+ *   xmc_work_item()       global linear id, for reports
+ * and, where XMC_SIMT is 1, for work-items in lock step, from any control flow:
+ *   xmc_lanes             set of lanes
+ *   xmc_lanes_matching(key), xmc_lanes_count(m), xmc_lanes_below(m): lanes of m before me
+ *   xmc_lanes_first(m), xmc_lanes_drop(m, n): without the n lowest; xmc_lane()
+ *   xmc_shuffle32/64(m, value, lane), xmc_lanes_or32(m, value): m is the set of callers
+ *
+ * Feature macros are always defined, 0 or 1; each can be set by -D. Scope is the device (all SVM
+ * devices on the host); nothing in the core waits for another work-item.
+ */
+#ifndef XMC_PLATFORM_H
+#define XMC_PLATFORM_H
+
+/* Inline PTX: NVIDIA's OpenCL defines cl_nv_pragma_unroll or __NV_CL_C_VERSION. */
+#ifndef XMC_NVIDIA
+#if defined(__NV_CL_C_VERSION) || defined(cl_nv_pragma_unroll)
+#define XMC_NVIDIA 1
+#else
+#define XMC_NVIDIA 0
+#endif
+#endif
+
+/* C11 atomics with orders at device scope. Macros lie (Oclgrind takes 3.0 and builds nothing), so the
+ * host library probes and passes -DXMC_C11_ATOMICS; this is the guess without it. */
+#ifndef XMC_C11_ATOMICS
+#if defined(__OPENCL_C_VERSION__) && !XMC_NVIDIA && \
+    ((__OPENCL_C_VERSION__ >= 200 && __OPENCL_C_VERSION__ < 300) || \
+     (defined(__opencl_c_atomic_scope_device) && defined(__opencl_c_atomic_order_acq_rel)))
+#define XMC_C11_ATOMICS 1
+#else
+#define XMC_C11_ATOMICS 0
+#endif
+#endif
+
+/* Work-items of a sub-group run in lock step and ballot works in divergent flow: true on GPUs only.
+ * On CPU devices a ballot in divergent flow silently rewrites the caller's branches, so this is never
+ * guessed from macros; the host library sets it for GPU devices with cl_khr_subgroup_ballot. */
+#ifndef XMC_SIMT
+#define XMC_SIMT XMC_NVIDIA
+#endif
+
+#if !defined(__OPENCL_C_VERSION__)
+#include "platform_host.h"
+#elif XMC_NVIDIA
+#include "platform_nvidia.h"
+#elif XMC_C11_ATOMICS
+#include "platform_opencl2.h"
+#else
+#include "platform_opencl12.h"
+#endif
+
+#if defined(__OPENCL_C_VERSION__)
+#include "platform_opencl.h"
+#endif
+#endif

@@ -1,0 +1,71 @@
+/* The host: C11 (GCC and Clang builtins on plain words), each thread a work-item of its own.
+ *
+ * XMC_HOST_STEP() stands before every atomic; tests define it to switch threads there.
+ */
+#ifndef XMC_PLATFORM_HOST_H
+#define XMC_PLATFORM_HOST_H
+
+#ifndef XMC_HOST_STEP
+#define XMC_HOST_STEP() ((void)0)
+#endif
+#undef XMC_SIMT
+#define XMC_SIMT 0
+#define XMC_CONSTANT const
+
+#define XMC_HOST_LOAD(name, type, order) \
+  XMC_FN type name(const type *p) { \
+    XMC_HOST_STEP(); \
+    return __atomic_load_n(p, order); \
+  }
+#define XMC_HOST_STORE(name, type, order) \
+  XMC_FN void name(type *p, type v) { \
+    XMC_HOST_STEP(); \
+    __atomic_store_n(p, v, order); \
+  }
+#define XMC_HOST_RMW(name, op, order) \
+  XMC_FN xmc_u64 name(xmc_u64 *p, xmc_u64 v) { \
+    XMC_HOST_STEP(); \
+    return __atomic_fetch_##op(p, v, order); \
+  }
+#define XMC_HOST_CAS(name, type, success) \
+  XMC_FN type name(type *p, type expected, type desired) { \
+    XMC_HOST_STEP(); \
+    __atomic_compare_exchange_n(p, &expected, desired, 0, success, __ATOMIC_RELAXED); \
+    return expected; \
+  }
+XMC_HOST_LOAD(xmc_load_relaxed32, xmc_u32, __ATOMIC_RELAXED)
+XMC_HOST_LOAD(xmc_load_relaxed64, xmc_u64, __ATOMIC_RELAXED)
+XMC_HOST_LOAD(xmc_load_acquire32, xmc_u32, __ATOMIC_ACQUIRE)
+XMC_HOST_STORE(xmc_store_relaxed32, xmc_u32, __ATOMIC_RELAXED)
+XMC_HOST_STORE(xmc_store_relaxed64, xmc_u64, __ATOMIC_RELAXED)
+XMC_HOST_STORE(xmc_store_release64, xmc_u64, __ATOMIC_RELEASE)
+XMC_HOST_CAS(xmc_cas_relaxed32, xmc_u32, __ATOMIC_RELAXED)
+XMC_HOST_CAS(xmc_cas_relaxed64, xmc_u64, __ATOMIC_RELAXED)
+XMC_HOST_CAS(xmc_cas_acquire64, xmc_u64, __ATOMIC_ACQUIRE)
+XMC_HOST_CAS(xmc_cas_release32, xmc_u32, __ATOMIC_RELEASE)
+XMC_HOST_CAS(xmc_cas_release64, xmc_u64, __ATOMIC_RELEASE)
+XMC_HOST_CAS(xmc_cas_acq_rel64, xmc_u64, __ATOMIC_ACQ_REL)
+XMC_HOST_RMW(xmc_or_release64, or, __ATOMIC_RELEASE)
+XMC_HOST_RMW(xmc_or_acq_rel64, or, __ATOMIC_ACQ_REL)
+XMC_HOST_RMW(xmc_and_acq_rel64, and, __ATOMIC_ACQ_REL)
+XMC_HOST_RMW(xmc_add_relaxed64, add, __ATOMIC_RELAXED)
+XMC_HOST_RMW(xmc_add_acq_rel64, add, __ATOMIC_ACQ_REL)
+
+XMC_FN xmc_u32 xmc_popcount32(xmc_u32 x) { return (xmc_u32)__builtin_popcount(x); }
+XMC_FN xmc_u32 xmc_lowest32(xmc_u32 x) { return (xmc_u32)__builtin_ctz(x); }
+XMC_FN xmc_u32 xmc_lowest64(xmc_u64 x) { return (xmc_u32)__builtin_ctzll(x); }
+XMC_FN xmc_u32 xmc_highest64(xmc_u64 x) { return 63u - (xmc_u32)__builtin_clzll(x); }
+
+/* Threads take numbers as they first call. */
+XMC_FN xmc_u32 xmc_host_thread(void) {
+  static xmc_u32 next;
+  static __thread xmc_u32 mine;
+  if (mine == 0)
+    mine = __atomic_add_fetch(&next, 1u, __ATOMIC_RELAXED);
+  return mine;
+}
+XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 slots) {
+  return (xmc_u32)(((xmc_u64)(xmc_host_thread() * 2654435769u) * slots) >> 32);
+}
+XMC_FN xmc_u64 xmc_work_item(void) { return xmc_host_thread(); }
+#endif

@@ -1,0 +1,102 @@
+/* NVIDIA: lanes and memory order by inline PTX (compute capability 7.0 and up).
+ *
+ * NVIDIA's OpenCL declares neither sub-groups nor device-scope orders, but its compiler takes PTX. An
+ * OpenCL mem_fence is work-group scope there and never enough; the .gpu scope below is.
+ */
+#ifndef XMC_PLATFORM_NVIDIA_H
+#define XMC_PLATFORM_NVIDIA_H
+
+#define XMC_PTX_LOAD(name, type, reg, op) \
+  XMC_FN type name(XMC_GLOBAL const type *p) { \
+    type v; \
+    __asm volatile(op " %0, [%1];" : "=" reg(v) : "l"(p) : "memory"); \
+    return v; \
+  }
+#define XMC_PTX_STORE(name, type, reg, op) \
+  XMC_FN void name(XMC_GLOBAL type *p, type v) { \
+    __asm volatile(op " [%0], %1;" : : "l"(p), reg(v) : "memory"); \
+  }
+#define XMC_PTX_RMW(name, type, reg, op) \
+  XMC_FN type name(XMC_GLOBAL type *p, type v) { \
+    type old; \
+    __asm volatile(op " %0, [%1], %2;" : "=" reg(old) : "l"(p), reg(v) : "memory"); \
+    return old; \
+  }
+#define XMC_PTX_CAS(name, type, reg, op) \
+  XMC_FN type name(XMC_GLOBAL type *p, type expected, type desired) { \
+    type old; \
+    __asm volatile(op " %0, [%1], %2, %3;" \
+                   : "=" reg(old) \
+                   : "l"(p), reg(expected), reg(desired) \
+                   : "memory"); \
+    return old; \
+  }
+
+XMC_PTX_LOAD(xmc_load_relaxed32, xmc_u32, "r", "ld.relaxed.gpu.global.u32")
+XMC_PTX_LOAD(xmc_load_relaxed64, xmc_u64, "l", "ld.relaxed.gpu.global.u64")
+XMC_PTX_LOAD(xmc_load_acquire32, xmc_u32, "r", "ld.acquire.gpu.global.u32")
+XMC_PTX_STORE(xmc_store_relaxed32, xmc_u32, "r", "st.relaxed.gpu.global.u32")
+XMC_PTX_STORE(xmc_store_relaxed64, xmc_u64, "l", "st.relaxed.gpu.global.u64")
+XMC_PTX_STORE(xmc_store_release64, xmc_u64, "l", "st.release.gpu.global.u64")
+XMC_PTX_CAS(xmc_cas_relaxed32, xmc_u32, "r", "atom.relaxed.gpu.global.cas.b32")
+XMC_PTX_CAS(xmc_cas_relaxed64, xmc_u64, "l", "atom.relaxed.gpu.global.cas.b64")
+XMC_PTX_CAS(xmc_cas_acquire64, xmc_u64, "l", "atom.acquire.gpu.global.cas.b64")
+XMC_PTX_CAS(xmc_cas_release32, xmc_u32, "r", "atom.release.gpu.global.cas.b32")
+XMC_PTX_CAS(xmc_cas_release64, xmc_u64, "l", "atom.release.gpu.global.cas.b64")
+XMC_PTX_CAS(xmc_cas_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.cas.b64")
+XMC_PTX_RMW(xmc_or_release64, xmc_u64, "l", "atom.release.gpu.global.or.b64")
+XMC_PTX_RMW(xmc_or_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.or.b64")
+XMC_PTX_RMW(xmc_and_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.and.b64")
+XMC_PTX_RMW(xmc_add_relaxed64, xmc_u64, "l", "atom.relaxed.gpu.global.add.u64")
+XMC_PTX_RMW(xmc_add_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.add.u64")
+#define XMC_HAS_ATOMICS 1
+
+/* The multiprocessor and its warp: one FIFO for each resident sub-group. Both may change while a kernel
+ * runs (preemption), which only costs speed. */
+XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 slots) {
+  xmc_u32 sm, warp, slot;
+  __asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  __asm volatile("mov.u32 %0, %%warpid;" : "=r"(warp));
+  slot = sm * 64u + warp;
+  return slot < slots ? slot : slot % slots;
+}
+#define XMC_HAS_SLOT 1
+
+typedef xmc_u32 xmc_lanes;
+XMC_FN xmc_u32 xmc_lane(void) {
+  xmc_u32 lane;
+  __asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+  return lane;
+}
+XMC_FN xmc_lanes xmc_lanes_matching(xmc_u64 key) {
+  xmc_lanes active, same;
+  __asm volatile("activemask.b32 %0;" : "=r"(active));
+  __asm volatile("match.any.sync.b64 %0, %1, %2;" : "=r"(same) : "l"(key), "r"(active) : "memory");
+  return same;
+}
+XMC_FN xmc_u32 xmc_lanes_below(xmc_lanes m) {
+  xmc_u32 below;
+  __asm("mov.u32 %0, %%lanemask_lt;" : "=r"(below));
+  return popcount(m & below);
+}
+XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
+  xmc_u32 r;
+  __asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, %3;" : "=r"(r) : "r"(value), "r"(lane), "r"(m) : "memory");
+  return r;
+}
+XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
+  xmc_u32 r;
+#if XMC_NVIDIA_REDUX
+  __asm volatile("redux.sync.or.b32 %0, %1, %2;" : "=r"(r) : "r"(value), "r"(m) : "memory");
+#else
+  xmc_lanes rest = m;
+  r = 0;
+  while (rest) { /* every lane of m runs this loop alike */
+    r |= xmc_shuffle32(m, value, 31u - clz(rest & -rest));
+    rest &= rest - 1u;
+  }
+#endif
+  return r;
+}
+#define XMC_HAS_LANES 1
+#endif

@@ -1,0 +1,85 @@
+/* What every OpenCL device shares: bit functions, ids, the hashed slot, lanes by ballot (GPUs). */
+#ifndef XMC_PLATFORM_OPENCL_H
+#define XMC_PLATFORM_OPENCL_H
+
+#define XMC_CONSTANT __constant
+
+XMC_FN xmc_u32 xmc_popcount32(xmc_u32 x) { return popcount(x); }
+XMC_FN xmc_u32 xmc_lowest32(xmc_u32 x) { return 31u - clz(x & -x); }
+XMC_FN xmc_u32 xmc_lowest64(xmc_u64 x) { return 63u - (xmc_u32)clz(x & -x); }
+XMC_FN xmc_u32 xmc_highest64(xmc_u64 x) { return 63u - (xmc_u32)clz(x); }
+
+XMC_FN xmc_u32 xmc_group_id(void) {
+  return (xmc_u32)((get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + get_group_id(0));
+}
+XMC_FN xmc_u32 xmc_local_id(void) {
+  return (xmc_u32)((get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0));
+}
+XMC_FN xmc_u64 xmc_work_item(void) {
+  xmc_u64 x = get_global_id(0) - get_global_offset(0), y = get_global_id(1) - get_global_offset(1);
+  xmc_u64 z = get_global_id(2) - get_global_offset(2);
+  return (z * get_global_size(1) + y) * get_global_size(0) + x;
+}
+
+#ifndef XMC_HAS_SLOT
+/* On CPU devices a work-group runs on one thread; groups that run at the same time are usually near
+ * each other, which this multiplier spreads (the golden ratio's). GPUs add the sub-group. */
+XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 slots) {
+  xmc_u32 key = xmc_group_id();
+#if XMC_SIMT
+  key = key * 32u + (xmc_local_id() >> 5);
+#endif
+  return mul_hi(key * 2654435769u, slots);
+}
+#endif
+
+#if XMC_SIMT && !defined(XMC_HAS_LANES)
+/* AMD, Intel and others with cl_khr_subgroup_ballot and cl_khr_subgroup_shuffle in lock step. */
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#pragma OPENCL EXTENSION cl_khr_subgroup_ballot : enable
+#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
+typedef xmc_u64 xmc_lanes;
+XMC_FN xmc_u32 xmc_lane(void) { return get_sub_group_local_id(); }
+XMC_FN xmc_lanes xmc_lanes_that(int predicate) {
+  uint4 b = sub_group_ballot(predicate);
+  return (xmc_lanes)b.y << 32 | b.x;
+}
+XMC_FN xmc_lanes xmc_lanes_matching(xmc_u64 key) {
+  xmc_lanes same = 0;
+  int open = 1;
+  while (open) { /* one turn for each different key */
+    xmc_u64 first = sub_group_broadcast_first(key);
+    same = xmc_lanes_that(key == first);
+    open = key != first;
+  }
+  return same;
+}
+XMC_FN xmc_u32 xmc_lanes_below(xmc_lanes m) {
+  return (xmc_u32)popcount(m & (((xmc_lanes)1 << xmc_lane()) - 1u));
+}
+XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
+  (void)m;
+  return sub_group_shuffle(value, lane);
+}
+XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
+  xmc_u32 r = 0;
+  xmc_lanes rest = m;
+  while (rest) {
+    r |= sub_group_shuffle(value, xmc_lowest64(rest));
+    rest &= rest - 1u;
+  }
+  return r;
+}
+#define XMC_HAS_LANES 1
+#endif
+
+#if XMC_SIMT
+XMC_FN xmc_u32 xmc_lanes_count(xmc_lanes m) { return (xmc_u32)popcount(m); }
+XMC_FN xmc_u32 xmc_lanes_first(xmc_lanes m) { return xmc_lowest64((xmc_u64)m); }
+XMC_FN xmc_lanes xmc_lanes_drop(xmc_lanes m, xmc_u32 n) {
+  for (; n > 0; n--)
+    m &= m - 1u;
+  return m;
+}
+#endif
+#endif

@@ -1,0 +1,47 @@
+/* OpenCL C 2.0 and 3.0 with device-scope acquire and release: C11 atomics as the standard has them. */
+#ifndef XMC_PLATFORM_OPENCL2_H
+#define XMC_PLATFORM_OPENCL2_H
+
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
+
+/* Host threads may work on a fine-grained SVM heap at the same time: the host library asks for the scope. */
+#ifndef XMC_SCOPE
+#define XMC_SCOPE memory_scope_device
+#endif
+#define XMC_A32(p) ((volatile XMC_GLOBAL atomic_uint *)(p))
+#define XMC_A64(p) ((volatile XMC_GLOBAL atomic_ulong *)(p))
+
+#define XMC_C11_LOAD(name, type, cast, order) \
+  XMC_FN type name(XMC_GLOBAL const type *p) { return atomic_load_explicit(cast(p), order, XMC_SCOPE); }
+#define XMC_C11_STORE(name, type, cast, order) \
+  XMC_FN void name(XMC_GLOBAL type *p, type v) { atomic_store_explicit(cast(p), v, order, XMC_SCOPE); }
+#define XMC_C11_RMW(name, op, order) \
+  XMC_FN xmc_u64 name(XMC_GLOBAL xmc_u64 *p, xmc_u64 v) { \
+    return atomic_fetch_##op##_explicit(XMC_A64(p), v, order, XMC_SCOPE); \
+  }
+#define XMC_C11_CAS(name, type, cast, success, failure) \
+  XMC_FN type name(XMC_GLOBAL type *p, type expected, type desired) { \
+    atomic_compare_exchange_strong_explicit(cast(p), &expected, desired, success, failure, XMC_SCOPE); \
+    return expected; \
+  }
+
+XMC_C11_LOAD(xmc_load_relaxed32, xmc_u32, XMC_A32, memory_order_relaxed)
+XMC_C11_LOAD(xmc_load_relaxed64, xmc_u64, XMC_A64, memory_order_relaxed)
+XMC_C11_LOAD(xmc_load_acquire32, xmc_u32, XMC_A32, memory_order_acquire)
+XMC_C11_STORE(xmc_store_relaxed32, xmc_u32, XMC_A32, memory_order_relaxed)
+XMC_C11_STORE(xmc_store_relaxed64, xmc_u64, XMC_A64, memory_order_relaxed)
+XMC_C11_STORE(xmc_store_release64, xmc_u64, XMC_A64, memory_order_release)
+XMC_C11_CAS(xmc_cas_relaxed32, xmc_u32, XMC_A32, memory_order_relaxed, memory_order_relaxed)
+XMC_C11_CAS(xmc_cas_relaxed64, xmc_u64, XMC_A64, memory_order_relaxed, memory_order_relaxed)
+XMC_C11_CAS(xmc_cas_acquire64, xmc_u64, XMC_A64, memory_order_acquire, memory_order_relaxed)
+XMC_C11_CAS(xmc_cas_release32, xmc_u32, XMC_A32, memory_order_release, memory_order_relaxed)
+XMC_C11_CAS(xmc_cas_release64, xmc_u64, XMC_A64, memory_order_release, memory_order_relaxed)
+XMC_C11_CAS(xmc_cas_acq_rel64, xmc_u64, XMC_A64, memory_order_acq_rel, memory_order_relaxed)
+XMC_C11_RMW(xmc_or_release64, or, memory_order_release)
+XMC_C11_RMW(xmc_or_acq_rel64, or, memory_order_acq_rel)
+XMC_C11_RMW(xmc_and_acq_rel64, and, memory_order_acq_rel)
+XMC_C11_RMW(xmc_add_relaxed64, add, memory_order_relaxed)
+XMC_C11_RMW(xmc_add_acq_rel64, add, memory_order_acq_rel)
+#define XMC_HAS_ATOMICS 1
+#endif
