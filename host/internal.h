@@ -1,0 +1,110 @@
+/* What the host library's files share. Nothing here is exported.
+ *
+ *   probe.c     what a device can do, found out once a process         xmc_probe
+ *   options.c   build options of a device and heap
+ *   program.c   the embedded source in front of a user's
+ *   layout.c    the arena's geometry, from its size                    xmc_layout (layout.h)
+ *   heap.c      life of a heap
+ *   arena_io.c  the arena's bytes, whatever it lies in
+ *   inspect.c   statistics and check, from a copy of the metadata
+ */
+#ifndef XMC_INTERNAL_H
+#define XMC_INTERNAL_H
+
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include "xmalloc.h"
+#include "../cl/arena.h"
+#include <stdatomic.h>
+
+/* What a device can do. A path is one of cl/platform_*.h in one OpenCL C version. */
+typedef struct xmc_probe {
+  cl_device_id device;
+  cl_int status;     /* CL_SUCCESS, or why no path works */
+  cl_uint units;     /* compute units */
+  cl_ulong max_bytes; /* largest allocation */
+  cl_bitfield svm;   /* CL_DEVICE_SVM_CAPABILITIES; 0 before OpenCL 2.0 */
+  int gpu;
+  int nvidia;        /* inline PTX */
+  int redux;         /* redux.sync: compute capability 8.0 and up */
+  int c11;           /* C11 atomics at device scope */
+  int simt;          /* sub-groups in lock step, ballot from divergent flow */
+  int subgroups;     /* sub-group collectives, called by all */
+  int race_checker;  /* shared words are to be loaded by read-modify-write */
+  char std[8];       /* "CL1.2", "CL2.0", "CL3.0" */
+  char name[128];
+  char platform[128];
+  char path[96];
+  char why[1024];
+} xmc_probe;
+
+/* Probes `device`, in `context` or, if that is NULL, in one of its own; later calls copy what the first
+ * found. Returns probe->status, or an OpenCL error if the device could not even be asked. */
+cl_int xmc_probe_device(cl_context context, cl_device_id device, xmc_probe *probe);
+
+#define XMC_OPTIONS_BYTES 512
+struct xmc_settings; /* heap properties in force */
+
+typedef struct xmc_settings {
+  int backing; /* XMC_BACKING_… */
+  int coalescing;
+  long long fifos; /* XMC_FIFOS_DEFAULT or a number */
+  xmc_u32 fifo_start;
+  int debug;
+} xmc_settings;
+
+/* Writes the build options to `options`, XMC_OPTIONS_BYTES long. */
+void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, char *options);
+
+struct _xmc_heap {
+  xmc_u64 tag; /* XMC_HEAP_TAG while alive */
+  atomic_uint references;
+  cl_context context;
+  cl_device_id device;
+  cl_command_queue queue; /* in order; for callers that name none */
+  cl_program helpers;     /* cl/kernels.cl */
+  cl_mem buffer;          /* the arena, or an alias of the SVM allocation, or NULL */
+  void *svm;              /* the arena, or NULL */
+  int alias_is_same;      /* kernels see `buffer` at the address `svm`: pass the buffer, it is tracked */
+  xmc_settings settings;
+  xmc_probe probe;
+  xmcHeap initial; /* the header as xmc_layout made it: magic 0; what reset writes */
+  xmcHeap header;  /* the header as the first xmc_init_done left it: the true geometry. Nothing in an
+                      arena may be believed over it. */
+  char options[XMC_OPTIONS_BYTES];
+};
+#define XMC_HEAP_TAG 0x786d635f68656170ull
+
+/* XMC_INVALID_HEAP unless `heap` is one. */
+cl_int xmc_check_handle(xmc_heap heap);
+
+/* ---- arena_io.c ----
+ * The arena's bytes. `queue` may be NULL: the heap's own. All of them wait for everything in the queue
+ * first and return when done. A range that leaves the arena is CL_INVALID_VALUE. */
+
+/* CL_SUCCESS and the queue to use; XMC_INVALID_HEAP; XMC_HEAP_MISMATCH for another device or context. */
+cl_int xmc_arena_queue(xmc_heap heap, cl_command_queue queue, cl_command_queue *use);
+cl_int xmc_arena_read(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xmc_u64 bytes, void *to);
+cl_int xmc_arena_write(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xmc_u64 bytes, const void *from);
+
+/* The whole arena in host memory, for host code to read and write; kernels must not run on it until it is
+ * unmapped with the same queue (fine-grained SVM: they may). */
+cl_int xmc_arena_map(xmc_heap heap, cl_command_queue queue, xmcHeap **arena);
+cl_int xmc_arena_unmap(xmc_heap heap, cl_command_queue queue, xmcHeap *arena);
+
+/* Sets argument `index` of `kernel` to the arena, with no checks. */
+cl_int xmc_arena_set_arg(xmc_heap heap, cl_kernel kernel, cl_uint index);
+
+/* ---- program.c ---- */
+
+/* The user's strings, with the library in place of the includes that name it, or in front. malloc'ed. */
+char *xmc_expand_source(cl_uint count, const char **strings, const size_t *lengths);
+
+/* Creates and builds a program from one string; on a build error `log` (may be NULL) gets the build log. */
+cl_int xmc_build(cl_context context, cl_device_id device, const char *source, const char *options,
+                 cl_program *program, char *log, size_t log_bytes);
+
+/* Embedded sources (made by cmake/EmbedSource.cmake), NUL-terminated. */
+extern const char xmc_source_library[];
+extern const char xmc_source_kernels[];
+extern const char xmc_source_probe[];
+#endif

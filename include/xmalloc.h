@@ -1,0 +1,194 @@
+/* XMalloc for OpenCL: dynamic memory for kernels. The host API.
+ *
+ *   heap = xmcCreateHeap(context, device, NULL, 256 << 20, &status);
+ *   program = xmcCreateProgramWithSource(heap, 1, &source, NULL, &status);
+ *   clBuildProgram(program, 1, &device, xmcGetBuildOptions(heap), NULL, NULL);
+ *   xmcSetKernelArgHeap(kernel, 0, heap);       // __global xmcHeap *heap: xmcMalloc(heap, size)
+ *
+ * It follows OpenCL's conventions: functions return a cl_int status or write it to errcode_ret, which may
+ * be NULL; objects are counted by retain and release; sizes are bytes. A status is CL_SUCCESS, an error of
+ * OpenCL, or one of the XMC_ errors below. Any function may be called from any thread, except that one
+ * heap must not be reset while another thread uses it. Functions that take a command queue first wait for
+ * everything in that queue; NULL means a queue of the heap's own, for which work in other queues must
+ * have ended. Kernels see a heap as it was left by commands that ended before they started.
+ */
+#ifndef XMALLOC_H
+#define XMALLOC_H
+
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 300
+#endif
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __APPLE__
+#include <OpenCL/opencl.h>
+#else
+#include <CL/cl.h>
+#endif
+#include <xmalloc_export.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define XMC_VERSION_MAJOR 0
+#define XMC_VERSION_MINOR 1
+#define XMC_VERSION_PATCH 0
+
+typedef struct _xmc_heap *xmc_heap;
+
+/* ---- errors: beside OpenCL's own; xmcErrorString says each in words ---- */
+#define XMC_HEAP_TOO_SMALL (-5801)     /* no room for the metadata and one page */
+#define XMC_HEAP_TOO_LARGE (-5802)     /* more than the device can allocate at once, or the layout can address */
+#define XMC_NO_INT64_ATOMICS (-5803)   /* the device has no working 64-bit atomics */
+#define XMC_SVM_UNAVAILABLE (-5804)    /* the device lacks the kind of SVM asked for */
+#define XMC_DEVICE_UNUSABLE (-5805)    /* the device builds or runs none of the library's paths correctly */
+#define XMC_INVALID_HEAP (-5806)       /* NULL or not a heap */
+#define XMC_HEAP_CORRUPT (-5807)       /* an invariant of the arena is broken; see xmc_heap_report */
+#define XMC_HEAP_MISMATCH (-5808)      /* program, kernel or queue belongs to another device, context or layout */
+
+/* ---- properties of xmcCreateHeap: a list of name, value, …, 0; each name at most once ---- */
+typedef intptr_t xmc_heap_properties;
+typedef cl_uint xmc_heap_info;
+
+#define XMC_HEAP_BACKING 0x5801    /* XMC_BACKING_…; default XMC_BACKING_BUFFER */
+#define XMC_HEAP_COALESCING 0x5802 /* XMC_COALESCE_…; default XMC_COALESCE_CLASS */
+#define XMC_HEAP_FIFOS 0x5803      /* FIFOs a size class; 0: unbuffered; default XMC_FIFOS_DEFAULT */
+#define XMC_HEAP_FIFO_START 0x5804 /* first 32-bit sequence number of every FIFO (to test wrap-around) */
+#define XMC_HEAP_DEBUG 0x5805      /* debug level, 0 … XMC_DEBUG_MAX; default 0 */
+
+#define XMC_BACKING_BUFFER 1   /* a cl_mem buffer */
+#define XMC_BACKING_SVM 2      /* coarse-grained shared virtual memory */
+#define XMC_BACKING_SVM_FINE 3 /* fine-grained shared virtual memory, with atomics where the device has them */
+
+#define XMC_COALESCE_NONE 0        /* every work-item by itself */
+#define XMC_COALESCE_COMPARTMENT 1 /* one block a sub-group, cut into compartments (2011, figures 3 and 4) */
+#define XMC_COALESCE_CLASS 2       /* one claim for the lanes of a sub-group that want the same size class */
+
+#define XMC_FIFOS_DEFAULT (-1) /* one a resident sub-group, fewer in small heaps */
+#define XMC_DEBUG_MAX 3
+
+/* Creates a heap whose arena is one allocation of `bytes` bytes, metadata included (at most 2 % from
+ * 64 MiB up), and waits until kernels may use it. It serves kernels on `device`, which must belong to
+ * `context`; a context may have any number of heaps. The first heap on a device probes it: a few small
+ * programs are built and run, once a process.
+ * Errors: CL_INVALID_CONTEXT, CL_INVALID_DEVICE, CL_INVALID_PROPERTY (unknown, twice, or a bad value),
+ * XMC_HEAP_TOO_SMALL, XMC_HEAP_TOO_LARGE, XMC_NO_INT64_ATOMICS, XMC_SVM_UNAVAILABLE, XMC_DEVICE_UNUSABLE,
+ * CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY. */
+XMALLOC_EXPORT xmc_heap xmcCreateHeap(cl_context context, cl_device_id device,
+                                      const xmc_heap_properties *properties, size_t bytes,
+                                      cl_int *errcode_ret);
+
+/* Reference count + 1; a new heap has 1. Error: XMC_INVALID_HEAP. */
+XMALLOC_EXPORT cl_int xmcRetainHeap(xmc_heap heap);
+
+/* Reference count - 1; at 0 the heap goes. Kernels already queued may still run on it: the arena is freed
+ * when they have ended. (Exception: an SVM heap whose info XMC_HEAP_DEFERRED_RELEASE is CL_FALSE; there,
+ * finish the queues first.) Error: XMC_INVALID_HEAP. */
+XMALLOC_EXPORT cl_int xmcReleaseHeap(xmc_heap heap);
+
+/* Forgets every block and every count: the heap is as new. Waits for the queue before and after.
+ * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH (queue of another device or context), OpenCL's. */
+XMALLOC_EXPORT cl_int xmcResetHeap(xmc_heap heap, cl_command_queue queue);
+
+/* Sets argument `index` of a kernel, declared as `__global xmcHeap *`. The kernel does not retain the heap.
+ * Errors: XMC_INVALID_HEAP; XMC_HEAP_MISMATCH if the kernel's program is not for the heap's context and
+ * device, or was built with options of another kind of heap; those of clSetKernelArg. */
+XMALLOC_EXPORT cl_int xmcSetKernelArgHeap(cl_kernel kernel, cl_uint index, xmc_heap heap);
+
+/* What xmcGetHeapInfo tells, with the type of the value; the properties above can be asked as well, as
+ * xmc_heap_properties, with the value in force. */
+#define XMC_HEAP_REFERENCE_COUNT 0x5810  /* cl_uint */
+#define XMC_HEAP_CONTEXT 0x5811          /* cl_context */
+#define XMC_HEAP_DEVICE 0x5812           /* cl_device_id */
+#define XMC_HEAP_BYTES 0x5813            /* size_t: the arena */
+#define XMC_HEAP_METADATA_BYTES 0x5814   /* size_t: of these, what blocks can never use */
+#define XMC_HEAP_MEM_OBJECT 0x5815       /* cl_mem: the arena's buffer; NULL for SVM */
+#define XMC_HEAP_SVM_POINTER 0x5816      /* void *: the arena's address; NULL for a buffer */
+#define XMC_HEAP_DEFERRED_RELEASE 0x5817 /* cl_bool: xmcReleaseHeap is safe with work queued */
+#define XMC_HEAP_SUB_GROUPS 0x5818       /* cl_bool: programs have XMC_HAS_SUBGROUPS */
+#define XMC_HEAP_PATH 0x5819             /* char[]: the path programs take, such as "NVIDIA PTX, OpenCL C 3.0" */
+#define XMC_HEAP_WHY 0x581a              /* char[]: what the probe found, one line a finding */
+
+/* As clGetDeviceInfo: `size` is the room at `value`; `size_ret` gets the size of the answer. `value` or
+ * `size_ret` may be NULL. Errors: XMC_INVALID_HEAP; CL_INVALID_VALUE (unknown name, too little room). */
+XMALLOC_EXPORT cl_int xmcGetHeapInfo(xmc_heap heap, xmc_heap_info name, size_t size, void *value,
+                                     size_t *size_ret);
+
+#define XMC_STATS_CLASSES 32
+
+/* What a walk through the arena found. Byte figures of live blocks count their whole size classes. */
+typedef struct xmc_heap_stats {
+  cl_ulong heap_bytes;     /* the arena */
+  cl_ulong metadata_bytes; /* of these, what blocks can never use */
+  cl_ulong live_blocks;
+  cl_ulong live_bytes;         /* of live blocks, as requested classes; Memoryblocks by whole pages */
+  cl_ulong free_bytes;         /* in free pages, and in free Basicblocks */
+  cl_ulong largest_free_bytes; /* largest run of free pages */
+  cl_ulong free_block_bytes;   /* part of free_bytes: free Basicblocks in Superblocks in use */
+  cl_ulong superblocks;        /* Superblocks in use */
+  cl_ulong memoryblocks;       /* live blocks that are Memoryblocks of their own */
+  cl_ulong memoryblock_bytes;
+  cl_ulong failed_requests;    /* since creation or reset, as are the rest */
+  cl_ulong first_failure_size; /* bytes asked for by the first request that failed */
+  cl_ulong first_failure_id;   /* its work-item's global linear id */
+  cl_ulong double_frees;
+  cl_ulong invalid_frees;      /* of pointers that never were a block's */
+  cl_ulong first_double_free;  /* xmcRef of the first one; for pointers outside the arena its low bits */
+  cl_ulong first_invalid_free;
+  cl_ulong class_bytes[XMC_STATS_CLASSES];       /* size of a Basicblock of each class */
+  cl_ulong class_live_blocks[XMC_STATS_CLASSES]; /* how many of them are live */
+} xmc_heap_stats;
+
+/* Fills `stats`. Exact when no kernel is working on the heap.
+ * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_CORRUPT (geometry damaged), CL_INVALID_VALUE
+ * (stats is NULL), OpenCL's. */
+XMALLOC_EXPORT cl_int xmcGetHeapStats(xmc_heap heap, cl_command_queue queue, xmc_heap_stats *stats);
+
+typedef enum xmc_problem {
+  XMC_PROBLEM_NONE = 0,
+  XMC_PROBLEM_HEADER,      /* magic, geometry or a table's place is not what the heap was made with */
+  XMC_PROBLEM_PAGE_MAP,    /* a page's entry and its neighbours' or its Superblock contradict each other */
+  XMC_PROBLEM_FREE_PAGES,  /* a page is free and in use, or neither */
+  XMC_PROBLEM_STATE_WORD,  /* a Superblock's word is impossible */
+  XMC_PROBLEM_NOT_LISTED,  /* a Superblock with free Basicblocks that no FIFO leads to: room is lost */
+  XMC_PROBLEM_FIFO,        /* impossible head, tail, sequence number or entry */
+  XMC_PROBLEM_BITMAP,      /* an index misses what it should find */
+  XMC_PROBLEM_COMPARTMENT, /* a coalesced block's headers contradict each other */
+  XMC_PROBLEM_RED_ZONE     /* a debug heap: bytes beside a block were overwritten */
+} xmc_problem;
+
+typedef struct xmc_heap_report {
+  cl_ulong problems;  /* how many were found; the rest is about the first */
+  cl_ulong offset;    /* where in the arena, bytes */
+  xmc_problem code;
+  char message[244];  /* in words */
+} xmc_heap_report;
+
+/* Verifies every invariant of the arena, which must be quiet. CL_SUCCESS: intact. XMC_HEAP_CORRUPT: the
+ * report, which may be NULL, says what is broken and where. Nothing is changed, and whatever the arena
+ * holds, nothing outside it is read.
+ * Other errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, OpenCL's. */
+XMALLOC_EXPORT cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_heap_report *report);
+
+/* As clCreateProgramWithSource, with the device library in front, or in place of each
+ * `#include "xmalloc.cl"` that the strings hold; line numbers in messages remain those of the strings.
+ * Build it with xmcGetBuildOptions(heap), and any options of your own after them. The program serves any
+ * heap made with the same properties on the same device and context.
+ * Errors: XMC_INVALID_HEAP, CL_INVALID_VALUE, CL_OUT_OF_HOST_MEMORY, OpenCL's. */
+XMALLOC_EXPORT cl_program xmcCreateProgramWithSource(xmc_heap heap, cl_uint count, const char **strings,
+                                                     const size_t *lengths, cl_int *errcode_ret);
+
+/* `-cl-std=…` and the `-DXMC_…` for the heap and its device; valid until the heap goes. NULL for NULL. */
+XMALLOC_EXPORT const char *xmcGetBuildOptions(xmc_heap heap);
+
+/* The whole device library as one OpenCL C string. */
+XMALLOC_EXPORT const char *xmcGetSource(void);
+
+/* A status in words, its name first; never NULL. Knows OpenCL's errors too. */
+XMALLOC_EXPORT const char *xmcErrorString(cl_int status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
