@@ -170,6 +170,16 @@ XMC_FN xmc_u32 xmc_word_free(xmc_u64 word) { return (xmc_u32)word; }
 XMC_FN xmc_u32 xmc_word_class(xmc_u64 word) { return (xmc_u32)(word >> XMC_WORD_CLASS_SHIFT) & 0xffu; }
 XMC_FN xmc_u32 xmc_word_count(xmc_u64 word) { return (xmc_u32)(word >> XMC_WORD_COUNT_SHIFT) & 0xffu; }
 XMC_FN xmc_u32 xmc_full_mask(xmc_u32 count) { return count >= 32u ? 0xffffffffu : (1u << count) - 1u; }
+/* The word of a Memoryblock keeps its pages in bits 34..39 and 48..63, where no release of a block, however
+ * wrong, can change them. */
+#define XMC_MAX_PAGES ((1u << 22) - 1u) /* 64 GiB */
+XMC_FN xmc_u32 xmc_word_pages(xmc_u64 word) {
+  return (xmc_u32)(word >> 48) | ((xmc_u32)(word >> 34) & 0x3fu) << 16;
+}
+XMC_FN xmc_u64 xmc_word_memoryblock(xmc_u32 pages) {
+  return (xmc_u64)(pages & 0xffffu) << 48 | (xmc_u64)(pages >> 16) << 34 |
+         (xmc_u64)XMC_CLASS_MEMORYBLOCK << XMC_WORD_CLASS_SHIFT;
+}
 XMC_FN xmc_u64 xmc_word_make(xmc_u32 cls, xmc_u32 count, xmc_u32 free_mask) {
   return (xmc_u64)cls << XMC_WORD_CLASS_SHIFT | (xmc_u64)count << XMC_WORD_COUNT_SHIFT | free_mask;
 }

@@ -1,9 +1,9 @@
 /* Picks ONE platform: atomics with the order in their names, lanes (who is calling with me), the slot.
  *
  * Every platform_*.h defines the same functions:
- *   xmc_load_relaxed32/64, xmc_load_acquire32, xmc_store_relaxed32/64, xmc_store_release64,
+ *   xmc_load_relaxed32/64, xmc_load_acquire32/64, xmc_store_relaxed32/64, xmc_store_release64,
  *   xmc_cas_relaxed32/64, xmc_cas_acquire64, xmc_cas_release32/64, xmc_cas_acq_rel64,
- *   xmc_or_release64, xmc_or_acq_rel64, xmc_and_acq_rel64, xmc_add_relaxed64, xmc_sub_acq_rel64
+ *   xmc_or_release64, xmc_or_acq_rel64, xmc_and_acq_rel64, xmc_add_relaxed64, xmc_add_acq_rel64
  *     at device scope; read-modify-writes return the old value
  *   xmc_popcount32, xmc_lowest32, xmc_lowest64, xmc_highest64 (argument not 0)
  *   xmc_slot_hint(slots)  the FIFO slot of the caller, below `slots`: two work-items that run at the same
@@ -13,7 +13,7 @@
  *   xmc_lanes             set of lanes
  *   xmc_lanes_matching(key), xmc_lanes_count(m), xmc_lanes_below(m): lanes of m before me
  *   xmc_lanes_first(m), xmc_lanes_drop(m, n): without the n lowest; xmc_lane()
- *   xmc_shuffle32/64(m, value, lane), xmc_lanes_or32(m, value): m is the set of callers
+ *   xmc_shuffle32(m, value, lane), xmc_lanes_or32(m, value), xmc_lanes_sync(m): m is the set of callers
  *
  * Feature macros are always defined, 0 or 1; each can be set by -D. Scope is the device (all SVM
  * devices on the host); nothing in the core waits for another work-item.
@@ -47,6 +47,12 @@
  * guessed from macros; the host library sets it for GPU devices with cl_khr_subgroup_ballot. */
 #ifndef XMC_SIMT
 #define XMC_SIMT XMC_NVIDIA
+#endif
+
+/* Sub-group collectives by ballot, broadcast and scan, called by every work-item of the sub-group: the
+ * host library's probe sets it where they give right answers. In lock step they are always there. */
+#ifndef XMC_HAS_SUBGROUPS
+#define XMC_HAS_SUBGROUPS XMC_SIMT
 #endif
 
 #if !defined(__OPENCL_C_VERSION__)

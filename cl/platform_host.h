@@ -36,6 +36,7 @@
 XMC_HOST_LOAD(xmc_load_relaxed32, xmc_u32, __ATOMIC_RELAXED)
 XMC_HOST_LOAD(xmc_load_relaxed64, xmc_u64, __ATOMIC_RELAXED)
 XMC_HOST_LOAD(xmc_load_acquire32, xmc_u32, __ATOMIC_ACQUIRE)
+XMC_HOST_LOAD(xmc_load_acquire64, xmc_u64, __ATOMIC_ACQUIRE)
 XMC_HOST_STORE(xmc_store_relaxed32, xmc_u32, __ATOMIC_RELAXED)
 XMC_HOST_STORE(xmc_store_relaxed64, xmc_u64, __ATOMIC_RELAXED)
 XMC_HOST_STORE(xmc_store_release64, xmc_u64, __ATOMIC_RELEASE)

@@ -36,8 +36,6 @@ XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 slots) {
 #if XMC_SIMT && !defined(XMC_HAS_LANES)
 /* AMD, Intel and others with cl_khr_subgroup_ballot and cl_khr_subgroup_shuffle in lock step. */
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
-#pragma OPENCL EXTENSION cl_khr_subgroup_ballot : enable
-#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
 typedef xmc_u64 xmc_lanes;
 XMC_FN xmc_u32 xmc_lane(void) { return get_sub_group_local_id(); }
 XMC_FN xmc_lanes xmc_lanes_that(int predicate) {
@@ -60,6 +58,10 @@ XMC_FN xmc_u32 xmc_lanes_below(xmc_lanes m) {
 XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
   (void)m;
   return sub_group_shuffle(value, lane);
+}
+XMC_FN void xmc_lanes_sync(xmc_lanes m) {
+  (void)m; /* in lock step */
+  mem_fence(CLK_GLOBAL_MEM_FENCE);
 }
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
   xmc_u32 r = 0;

@@ -34,6 +34,11 @@ XMC_FN xmc_u32 xmc_load_acquire32(XMC_GLOBAL const xmc_u32 *p) {
   XMC_FENCE();
   return v;
 }
+XMC_FN xmc_u64 xmc_load_acquire64(XMC_GLOBAL const xmc_u64 *p) {
+  xmc_u64 v = xmc_load_relaxed64(p);
+  XMC_FENCE();
+  return v;
+}
 XMC_FN void xmc_store_release64(XMC_GLOBAL xmc_u64 *p, xmc_u64 v) {
   XMC_FENCE();
   xmc_store_relaxed64(p, v);

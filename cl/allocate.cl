@@ -1,0 +1,192 @@
+/* Blocks: from a request for n Basicblocks of a class, or for a run of pages, to memory, and back.
+ *
+ *   pointer -> page -> page map: class, first page -> Superblock, bit      one load, then arithmetic
+ *
+ * Everything a release needs is outside user memory; what a user overruns is the user's own.
+ */
+#ifndef XMC_ALLOCATE_CL
+#define XMC_ALLOCATE_CL
+#include "reclaim.cl"
+#include "supply.cl"
+
+/* Carves a new Superblock, or takes over a parked one. `last` also takes other slots' slabs. */
+XMC_FN xmc_u32 xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want, int last, xmc_u32 *id) {
+  xmc_u32 small = xmc_class_is_small(cls), slab_class = small ? xmc_slab_class(cls) : cls, slot;
+  xmc_u32 take = xmc_unpark(heap, cls, want, id), slab, page, blocks, count, bit = 0;
+  if (take)
+    return take;
+  slot = xmc_fifo_slot(heap, slab_class);
+  if (small) {
+    take = xmc_fifo_claim(heap, slab_class, slot, 1, &slab);
+    if (!take)
+      take = xmc_unpark(heap, slab_class, 1, &slab);
+    if (!take && last)
+      take = xmc_steal(heap, slab_class, 1, &slab);
+  }
+  if (take) {
+    page = xmc_id_page(heap, slab);
+    bit = xmc_lowest32(take);
+    blocks = xmc_class_blocks(cls, 1);
+  } else {
+    page = xmc_pages_take(heap, cls, slot, &blocks);
+    if (page == XMC_NONE)
+      return 0;
+    if (small)
+      xmc_superblock_start(heap, slab_class, xmc_slab_id(heap, page), (blocks + 31u) >> 5, 1u);
+  }
+  count = blocks - 32u * bit < 32u ? blocks - 32u * bit : 32u;
+  take = xmc_full_mask(want < count ? want : count);
+  *id = page * 32u + bit;
+  xmc_superblock_start(heap, cls, *id, count, take);
+  return take;
+}
+
+/* No FIFO of ours, no parked one, no page. */
+XMC_FN xmc_u32 xmc_blocks_last(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want, xmc_u32 *id) {
+  for (;;) { /* again only when something was retired */
+    xmc_u32 take = xmc_steal(heap, cls, want, id);
+    if (!take)
+      take = xmc_carve(heap, cls, want, 1, id);
+    if (take)
+      return take;
+    if (!xmc_reclaim(heap, 1u) && !xmc_orders_sweep(heap, 0))
+      return 0;
+  }
+}
+
+/* Claims 1 to `want` Basicblocks of one Superblock: their mask, and its id. 0: no room is left. */
+XMC_FN xmc_u32 xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want, xmc_u32 *id) {
+  xmc_u32 take = xmc_fifo_claim(heap, cls, xmc_fifo_slot(heap, cls), want, id);
+  if (!take)
+    take = xmc_carve(heap, cls, want, 0, id);
+  if (!take)
+    take = xmc_blocks_last(heap, cls, want, id);
+  return take;
+}
+
+XMC_FN XMC_GLOBAL char *xmc_block_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 bit) {
+  return xmc_page_address(heap, id >> 5) + (xmc_u64)((id & 31u) * 32u + bit) * xmc_class_bytes(cls);
+}
+
+/* A run of pages as one block, its first page `phase` above a multiple of `align` pages (a power of two).
+ * Returns the page or XMC_NONE. */
+XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 align, xmc_u32 phase) {
+  xmc_u32 page = XMC_NONE, want = pages + align - 1u, got = want, i;
+  if (want < pages || want > heap->pages)
+    return XMC_NONE;
+  for (;;) { /* again only when something was retired */
+    if (want > XMC_SPAN_PAGES) {
+      page = xmc_run_claim_long(heap, want);
+    } else {
+      xmc_u32 hint = xmc_slot_hint(heap->spans);
+      page = xmc_run_claim_short(heap, want, 1, &hint, &got);
+    }
+    if (page != XMC_NONE)
+      break;
+    if (!xmc_reclaim(heap, want < 64u ? want : XMC_NONE) && !xmc_orders_sweep(heap, 0) &&
+        !xmc_orders_sweep(heap, XMC_ORDERS - 1u))
+      return XMC_NONE;
+  }
+  if (align > 1u) { /* the ends go back */
+    xmc_u32 first = page + ((phase - page) & (align - 1u));
+    if (first > page)
+      xmc_run_release(heap, page, first - page);
+    if (page + want > first + pages)
+      xmc_run_release(heap, first + pages, page + want - (first + pages));
+    page = first;
+  }
+  for (i = 1; i < pages; i++)
+    xmc_store_relaxed32(xmc_page_entry(heap, page + i), XMC_MAP(XMC_CLASS_BODY, 0, 0));
+  xmc_store_relaxed64(xmc_word_of(heap, page * 32u), xmc_word_memoryblock(pages));
+  xmc_store_relaxed32(xmc_page_entry(heap, page), XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0));
+  return page;
+}
+
+/* Where a pointer leads. */
+typedef struct xmc_place {
+  xmc_u32 cls;  /* class, XMC_CLASS_MEMORYBLOCK, or XMC_CLASS_NONE: no block begins there */
+  xmc_u32 id;   /* of the Superblock; 32 * first page for a Memoryblock */
+  xmc_u32 bit;  /* of the Basicblock */
+  xmc_u32 rest; /* bytes from the start of the block */
+} xmc_place;
+
+XMC_FN xmc_place xmc_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) {
+  xmc_place place;
+  xmc_u64 offset = (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap) - heap->data;
+  xmc_u32 page, entry, r, block;
+  place.cls = XMC_CLASS_NONE;
+  place.id = place.bit = place.rest = 0;
+  if (offset >= (xmc_u64)heap->pages << XMC_PAGE_SHIFT)
+    return place;
+  page = (xmc_u32)(offset >> XMC_PAGE_SHIFT);
+  entry = xmc_load_relaxed32(xmc_page_entry(heap, page));
+  place.cls = entry & 0xffu;
+  place.id = page * 32u;
+  if (place.cls >= XMC_CLASSES) {
+    place.rest = (xmc_u32)offset & (XMC_PAGE_BYTES - 1u);
+    return place;
+  }
+  page -= (entry >> 8) & 0xffu;
+  r = (xmc_u32)(offset - ((xmc_u64)page << XMC_PAGE_SHIFT));
+  block = xmc_class_divide(r, place.cls);
+  if (block >= entry >> 16) {
+    place.cls = XMC_CLASS_NONE;
+    return place;
+  }
+  place.rest = r - block * xmc_class_bytes(place.cls);
+  place.id = page * 32u + (block >> 5);
+  place.bit = block & 31u;
+  return place;
+}
+
+/* Bad frees: counted by kind, the first one kept; nothing else changes. */
+XMC_FN void xmc_count_double_free(XMC_GLOBAL xmcHeap *heap, xmc_u64 offset, xmc_u32 times) {
+  xmc_add_relaxed64(&heap->double_frees, times);
+  xmc_cas_relaxed64(&heap->first_double_free, 0, offset + 1u);
+}
+XMC_FN void xmc_count_invalid_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) {
+  xmc_add_relaxed64(&heap->invalid_frees, 1);
+  xmc_cas_relaxed64(&heap->first_invalid_free, 0,
+                    (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap) + 1u);
+}
+XMC_FN void xmc_count_failure(XMC_GLOBAL xmcHeap *heap, size_t size) {
+  xmc_add_relaxed64(&heap->failed_requests, 1);
+  if (xmc_cas_relaxed64(&heap->first_failure_size, 0, (xmc_u64)size) == 0)
+    xmc_store_relaxed64(&heap->first_failure_id, xmc_work_item());
+}
+
+/* Releases `bits` of one Superblock on behalf of `lanes` frees. */
+XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 bits, xmc_u32 lanes) {
+  xmc_u64 old = xmc_superblock_release(heap, id, bits), now = old | XMC_WORD_LISTED | bits;
+  xmc_u32 bad = lanes - xmc_popcount32(bits & ~xmc_word_free(old));
+  if (bad) {
+    xmc_u32 which = xmc_word_free(old) & bits ? xmc_word_free(old) & bits : bits;
+    xmc_count_double_free(heap,
+                          (xmc_u64)(xmc_block_address(heap, cls, id, xmc_lowest32(which)) - (XMC_GLOBAL char *)heap),
+                          bad);
+  }
+  if (old & XMC_WORD_LISTED) {
+    if (!(old & XMC_WORD_PARKED) || xmc_word_class(old) != cls)
+      return;
+    now = xmc_superblock_retire(heap, id, cls, now);
+    if (!now)
+      return;
+    id = xmc_give_back(heap, cls, id, now);
+    if (id == XMC_NONE)
+      return;
+    cls = xmc_slab_class(cls);
+    now = xmc_load_relaxed64(xmc_word_of(heap, id));
+  }
+  xmc_settle(heap, cls, id, now);
+}
+
+/* Releases a Memoryblock; whoever retires its word owns it. */
+XMC_FN void xmc_memoryblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
+  XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, page * 32u);
+  xmc_u64 w = xmc_load_relaxed64(word);
+  if (xmc_word_class(w) == XMC_CLASS_MEMORYBLOCK && xmc_cas_acq_rel64(word, w, XMC_WORD_RETIRED) == w)
+    xmc_run_release(heap, page, xmc_word_pages(w));
+  else
+    xmc_count_double_free(heap, (xmc_u64)(xmc_page_address(heap, page) - (XMC_GLOBAL char *)heap), 1);
+}
+#endif

@@ -1,0 +1,147 @@
+/* Coalescing: from the requests of a sub-group's lanes to one request a class, or to one block.
+ *
+ * XMC_COALESCING, chosen when a program is built:
+ *
+ *   class (default)   lanes that want the same class ask together; each gets a Basicblock of its own.
+ *                     The groups' leaders work at the same time.
+ *
+ *        lane      0    1    2    3    4           class 2: lanes 0 1 3 -> one CAS for 3 blocks
+ *        class     2    2    7    2    7           class 7: lanes 2 4   -> one CAS for 2 blocks
+ *
+ *   compartment       the paper's (2011, figures 3 and 4): one block for all, a compartment each.
+ *
+ *        0        8                72               136             184                    312
+ *        +--------+----------------+----------------+---------------+----------------------+
+ *        | count 4| hdr|   56      | hdr|   56      | hdr|   40     | hdr|      120        |
+ *        +--------+----------------+----------------+---------------+----------------------+
+ *         header   64               64               48              128
+ *
+ *                     A compartment's header holds its offset, its size and a tag; the last free of the
+ *                     count returns the block. Skipped for a single lane and for more than 8 KiB.
+ *
+ *   none              every lane alone.
+ *
+ * On devices whose work-items do not run in lock step each is served alone; there the work-group and
+ * sub-group calls (collective.cl) are the coalesced path. None of this has a barrier; all of it may be
+ * called from any control flow (convergence: any lanes).
+ */
+#ifndef XMC_COALESCE_CL
+#define XMC_COALESCE_CL
+#include "allocate.cl"
+
+#ifndef XMC_COALESCING
+#define XMC_COALESCING XMC_COALESCE_CLASS
+#endif
+
+/* Lanes that may share an operation: the same heap and the same key below 128 */
+XMC_FN xmc_u64 xmc_lane_key(XMC_GLOBAL xmcHeap *heap, xmc_u32 key) {
+  return (xmc_u64)(size_t)heap + key; /* heaps are 128 bytes aligned */
+}
+
+XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
+#if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
+  xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, cls));
+  for (;;) { /* the lanes that got nothing yet go round together */
+    xmc_u32 first = xmc_lanes_first(group), rank = xmc_lanes_below(group), want = xmc_lanes_count(group);
+    xmc_u32 id = 0, take = 0, got;
+    if (rank == 0)
+      take = xmc_blocks_claim(heap, cls, want < 32u ? want : 32u, &id);
+    take = xmc_shuffle32(group, take, first);
+    id = xmc_shuffle32(group, id, first);
+    got = xmc_popcount32(take);
+    if (rank < got)
+      return xmc_block_address(heap, cls, id, xmc_nth_bit(take, rank));
+    if (!got)
+      return 0;
+    group = xmc_lanes_drop(group, got);
+  }
+#else
+  xmc_u32 id = 0, take = xmc_blocks_claim(heap, cls, 1, &id);
+  return take ? xmc_block_address(heap, cls, id, xmc_lowest32(take)) : 0;
+#endif
+}
+
+/* place.rest == 0 and place.cls < XMC_CLASSES */
+XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_place place) {
+  xmc_u32 bits = 1u << place.bit, lanes = 1;
+#if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
+  xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)xmc_word_of(heap, place.id));
+  lanes = xmc_lanes_count(group);
+  if (lanes > 1u)
+    bits = xmc_lanes_or32(group, bits);
+  if (xmc_lanes_below(group) == 0)
+#endif
+    xmc_blocks_release(heap, place.cls, place.id, bits, lanes);
+}
+
+/* Compartments (2011, figures 3 and 4) */
+#define XMC_COALESCED_HEADER_BYTES 8u
+#define XMC_COMPARTMENT_HEADER_BYTES 8u
+#define XMC_MAX_COMPARTMENT_BYTES 2048u
+
+/* Header and payload: the payload of every compartment is 16 bytes aligned. */
+XMC_FN xmc_u32 xmc_compartment_bytes(xmc_u32 size) {
+  return (size + XMC_COMPARTMENT_HEADER_BYTES + 15u) & ~15u;
+}
+/* The header of the compartment whose payload is `offset` into the arena, `rest` into its block */
+XMC_FN xmc_u64 xmc_compartment_header(xmc_u64 offset, xmc_u32 rest, xmc_u32 bytes) {
+  xmc_u32 tag = (xmc_u32)(offset >> 3) * 2654435769u ^ 0x434f4d50u;
+  return (xmc_u64)tag << 32 | (xmc_u64)bytes << 16 | rest;
+}
+XMC_FN xmc_u64 xmc_arena_offset(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) {
+  return (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap);
+}
+/* Does a block's interior pointer lead to a live compartment? Returns its header, or 0. */
+XMC_FN xmc_u64 xmc_compartment_find(XMC_GLOBAL xmcHeap *heap, xmc_place place, XMC_GLOBAL const void *ptr) {
+  xmc_u64 offset = xmc_arena_offset(heap, ptr), header;
+  if (heap->coalescing != XMC_COALESCE_COMPARTMENT || place.cls >= XMC_CLASSES || place.rest < 16u ||
+      (offset & 7u))
+    return 0;
+  header = xmc_load_relaxed64((XMC_GLOBAL const xmc_u64 *)ptr - 1);
+  return header == xmc_compartment_header(offset, place.rest, (xmc_u32)(header >> 16) & 0xffffu) ? header : 0;
+}
+
+#if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT
+XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 size) {
+  xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, 0)), rest;
+  xmc_u32 mine = xmc_compartment_bytes(size), before = 0, total = XMC_COALESCED_HEADER_BYTES;
+  xmc_u32 first = xmc_lanes_first(group), id = 0, bit = XMC_NONE;
+  XMC_GLOBAL char *block;
+  for (rest = group; rest; rest = xmc_lanes_drop(rest, 1)) {
+    xmc_u32 lane = xmc_lanes_first(rest);
+    if (lane == xmc_lane())
+      before = total;
+    total += xmc_shuffle32(group, mine, lane);
+  }
+  if (xmc_lanes_count(group) == 1u || total > XMC_MAX_CLASS_BYTES)
+    return xmc_class_malloc(heap, xmc_class_of(size));
+  if (xmc_lane() == first) {
+    xmc_u32 take = xmc_blocks_claim(heap, xmc_class_of(total), 1, &id);
+    if (take) {
+      bit = xmc_lowest32(take);
+      block = xmc_block_address(heap, xmc_class_of(total), id, bit);
+      xmc_store_relaxed64((XMC_GLOBAL xmc_u64 *)block, xmc_lanes_count(group));
+    }
+  }
+  xmc_lanes_sync(group); /* the count before any compartment is known */
+  bit = xmc_shuffle32(group, bit, first);
+  id = xmc_shuffle32(group, id, first);
+  if (bit == XMC_NONE)
+    return 0;
+  block = xmc_block_address(heap, xmc_class_of(total), id, bit) + before + XMC_COMPARTMENT_HEADER_BYTES;
+  xmc_store_relaxed64((XMC_GLOBAL xmc_u64 *)block - 1,
+                      xmc_compartment_header(xmc_arena_offset(heap, block), before + XMC_COMPARTMENT_HEADER_BYTES,
+                                             mine - XMC_COMPARTMENT_HEADER_BYTES));
+  return block;
+}
+#endif
+
+/* Frees a compartment; whoever clears its header owns it, the last of the block frees the block. */
+XMC_FN void xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_place place, XMC_GLOBAL char *ptr, xmc_u64 header) {
+  XMC_GLOBAL xmc_u64 *count = (XMC_GLOBAL xmc_u64 *)(ptr - place.rest);
+  if (xmc_cas_relaxed64((XMC_GLOBAL xmc_u64 *)ptr - 1, header, 0) != header)
+    xmc_count_double_free(heap, xmc_arena_offset(heap, ptr), 1);
+  else if (xmc_add_acq_rel64(count, ~(xmc_u64)0) == 1u)
+    xmc_blocks_release(heap, place.cls, place.id, 1u << place.bit, 1);
+}
+#endif

@@ -1,0 +1,237 @@
+/* Collective calls: a whole work-group or sub-group asks at once.
+ *
+ * Convergence: collective. Every work-item of the group calls, the same number of times, none returned
+ * earlier; one that wants nothing passes size 0 or ptr NULL. Blocks may be freed by any of the free calls.
+ *
+ * Where work-items run in lock step these are xmcMalloc and xmcFree, which coalesce by themselves. On
+ * other devices a work-group runs as one thread between barriers, so its first work-item claims for all:
+ *
+ *   class[i]  |  barrier  |  item 0: for each class, claim up to 32 blocks at a time  |  barrier  |  read
+ *
+ * Groups of more than XMC_GROUP_MAX work-items are served one by one.
+ */
+#ifndef XMC_COLLECTIVE_CL
+#define XMC_COLLECTIVE_CL
+#include "coalesce.cl"
+
+#ifndef XMC_GROUP_MAX
+#define XMC_GROUP_MAX 1024u
+#endif
+
+/* Local memory for the work-group calls, one for each work-group: __local xmcGroupScratch scratch; */
+typedef struct xmcGroupScratch {
+#if XMC_SIMT
+  xmc_u32 unused;
+#else
+  xmc_u32 place[XMC_GROUP_MAX]; /* malloc: offset from page 0 in units of 16 bytes; free: Superblock id */
+  uchar cls[XMC_GROUP_MAX];
+  uchar bit[XMC_GROUP_MAX];
+#endif
+} xmcGroupScratch;
+
+#if !XMC_SIMT
+XMC_FN xmc_u32 xmc_group_size(void) {
+  return (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2));
+}
+
+/* Claims n blocks of a class and hands them to the work-items that want it. */
+XMC_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, __local xmcGroupScratch *scratch, xmc_u32 cls, xmc_u32 n) {
+  xmc_u32 units = xmc_class_bytes(cls) >> 4, i = 0, end = xmc_group_size();
+  while (n > 0) {
+    xmc_u32 id = 0, take = xmc_blocks_claim(heap, cls, n < 32u ? n : 32u, &id);
+    xmc_u32 base = (id >> 5) * (XMC_PAGE_BYTES >> 4) + (id & 31u) * 32u * units;
+    if (!take)
+      return; /* the places stay XMC_NONE */
+    n -= xmc_popcount32(take);
+    if (take == 0xffffffffu && i + 32u <= end && n + 32u == end - i) { /* everybody wants this class */
+      xmc_u32 k;
+      for (k = 0; k < 32u; k++)
+        scratch->place[i + k] = base + k * units;
+      i += 32u;
+      continue;
+    }
+    for (; take; take &= take - 1u, i++) {
+      while (scratch->cls[i] != cls)
+        i++;
+      scratch->place[i] = base + xmc_lowest32(take) * units;
+    }
+  }
+}
+#endif
+
+/* As xmcMalloc, for all work-items of the work-group together. */
+XMC_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size, __local xmcGroupScratch *scratch) {
+#if XMC_SIMT
+  (void)scratch;
+  return xmcMalloc(heap, size);
+#else
+  xmc_u32 me = xmc_local_id(), items = xmc_group_size(), cls, place;
+  if (items > XMC_GROUP_MAX || !xmc_heap_is_ours(heap))
+    return xmcMalloc(heap, size);
+  cls = size == 0 || size > XMC_MAX_CLASS_BYTES ? XMC_CLASS_NONE : xmc_class_of((xmc_u32)size);
+  scratch->cls[me] = (uchar)cls;
+  scratch->place[me] = XMC_NONE;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (me == 0) {
+    xmc_u32 i, same = 1, first = scratch->cls[0];
+    for (i = 0; i < items; i++)
+      same &= scratch->cls[i] == first;
+    if (same && first != XMC_CLASS_NONE) {
+      xmc_group_serve(heap, scratch, first, items);
+    } else if (!same) {
+      ushort wanted[XMC_CLASSES];
+      xmc_u32 c;
+      for (c = 0; c < XMC_CLASSES; c++)
+        wanted[c] = 0;
+      for (i = 0; i < items; i++)
+        if (scratch->cls[i] != XMC_CLASS_NONE)
+          wanted[scratch->cls[i]]++;
+      for (c = 0; c < XMC_CLASSES; c++)
+        xmc_group_serve(heap, scratch, c, wanted[c]);
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (cls == XMC_CLASS_NONE)
+    return xmcMalloc(heap, size);
+  place = scratch->place[me];
+  if (place != XMC_NONE)
+    return xmc_page_address(heap, 0) + ((xmc_u64)place << 4);
+  xmc_count_failure(heap, size);
+  return 0;
+#endif
+}
+
+/* As xmcFree, for all work-items of the work-group together. */
+XMC_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, __local xmcGroupScratch *scratch) {
+#if XMC_SIMT
+  (void)scratch;
+  xmcFree(heap, ptr);
+#else
+  xmc_u32 me = xmc_local_id(), items = xmc_group_size();
+  xmc_place place;
+  if (items > XMC_GROUP_MAX || !xmc_heap_is_ours(heap)) {
+    xmcFree(heap, ptr);
+    return;
+  }
+  place.cls = XMC_CLASS_NONE;
+  if (ptr)
+    place = xmc_find(heap, ptr);
+  if (ptr && (place.cls >= XMC_CLASSES || place.rest != 0)) {
+    xmcFree(heap, ptr); /* a Memoryblock, a compartment or a bad pointer */
+    place.cls = XMC_CLASS_NONE;
+  }
+  scratch->cls[me] = (uchar)place.cls;
+  scratch->bit[me] = (uchar)place.bit;
+  scratch->place[me] = place.id;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (me == 0) {
+    xmc_u32 i, bits = 0, lanes = 0, id = XMC_NONE, cls = XMC_CLASS_NONE;
+    for (i = 0; i < items; i++) {
+      if (scratch->cls[i] == XMC_CLASS_NONE)
+        continue;
+      if (scratch->place[i] != id) {
+        if (lanes)
+          xmc_blocks_release(heap, cls, id, bits, lanes);
+        id = scratch->place[i];
+        cls = scratch->cls[i];
+        bits = lanes = 0;
+      }
+      bits |= 1u << scratch->bit[i];
+      lanes++;
+    }
+    if (lanes)
+      xmc_blocks_release(heap, cls, id, bits, lanes);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+}
+
+#if XMC_HAS_SUBGROUPS
+#if !XMC_SIMT
+/* The requests that `mine` stands for: their number, and how many of them are below me. Ballot is right
+ * up to 128 lanes; larger sub-groups scan. */
+XMC_FN xmc_u32 xmc_sub_group_rank(int mine, xmc_u32 *count) {
+  if (get_max_sub_group_size() <= 128u) {
+    uint4 b = sub_group_ballot(mine);
+    xmc_u32 lane = get_sub_group_local_id(), word = lane >> 5, below = (1u << (lane & 31u)) - 1u;
+    *count = popcount(b.x) + popcount(b.y) + popcount(b.z) + popcount(b.w);
+    return popcount(b.x & (word > 0u ? ~0u : below)) +
+           popcount(b.y & (word > 1u ? ~0u : word == 1u ? below : 0u)) +
+           popcount(b.z & (word > 2u ? ~0u : word == 2u ? below : 0u)) +
+           popcount(b.w & (word == 3u ? below : 0u));
+  }
+  *count = sub_group_reduce_add((xmc_u32)(mine != 0));
+  return sub_group_scan_exclusive_add((xmc_u32)(mine != 0));
+}
+#endif
+
+/* As xmcMalloc, for all work-items of the sub-group together. */
+XMC_FN XMC_GLOBAL void *xmcMallocSubGroup(XMC_GLOBAL xmcHeap *heap, size_t size) {
+#if XMC_SIMT
+  return xmcMalloc(heap, size);
+#else
+  XMC_GLOBAL void *block = 0;
+  xmc_u32 lane = get_sub_group_local_id();
+  int ours = xmc_heap_is_ours(heap), open = ours && size > 0 && size <= XMC_MAX_CLASS_BYTES, alone = !open;
+  xmc_u32 cls = open ? xmc_class_of((xmc_u32)size) : XMC_CLASS_NONE;
+  for (;;) {
+    xmc_u32 leader = sub_group_reduce_min(open ? lane : XMC_NONE), c, rank, want, got, id = 0, take = 0;
+    int mine;
+    if (leader == XMC_NONE)
+      break;
+    c = sub_group_broadcast(cls, leader);
+    mine = open && cls == c;
+    rank = xmc_sub_group_rank(mine, &want);
+    if (lane == leader)
+      take = xmc_blocks_claim(heap, c, want < 32u ? want : 32u, &id);
+    take = sub_group_broadcast(take, leader);
+    id = sub_group_broadcast(id, leader);
+    got = xmc_popcount32(take);
+    if (mine && rank < got)
+      block = xmc_block_address(heap, cls, id, xmc_nth_bit(take, rank));
+    if (mine && (rank < got || !got)) {
+      open = 0;
+      if (!got)
+        xmc_count_failure(heap, size);
+    }
+  }
+  return alone ? xmcMalloc(heap, size) : block;
+#endif
+}
+
+/* As xmcFree, for all work-items of the sub-group together. */
+XMC_FN void xmcFreeSubGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+#if XMC_SIMT
+  xmcFree(heap, ptr);
+#else
+  xmc_u32 size = get_sub_group_size(), lane, bits = 0, lanes = 0, id = XMC_NONE, cls = XMC_CLASS_NONE;
+  xmc_place place;
+  place.cls = XMC_CLASS_NONE;
+  place.id = place.bit = place.rest = 0;
+  if (ptr && xmc_heap_is_ours(heap)) {
+    place = xmc_find(heap, ptr);
+    if (place.cls >= XMC_CLASSES || place.rest != 0) {
+      xmcFree(heap, ptr); /* a Memoryblock, a compartment or a bad pointer */
+      place.cls = XMC_CLASS_NONE;
+    }
+  }
+  for (lane = 0; lane <= size; lane++) { /* runs of one Superblock are one release, by the first lane */
+    xmc_u32 last = lane == size, from = last ? 0 : lane;
+    xmc_u32 its_cls = sub_group_broadcast(place.cls, from), its_id = sub_group_broadcast(place.id, from);
+    xmc_u32 its_bit = sub_group_broadcast(place.bit, from);
+    if (last || its_cls == XMC_CLASS_NONE || its_id != id) {
+      if (lanes && get_sub_group_local_id() == 0)
+        xmc_blocks_release(heap, cls, id, bits, lanes);
+      bits = lanes = 0;
+      id = its_cls == XMC_CLASS_NONE ? XMC_NONE : its_id;
+      cls = its_cls;
+    }
+    if (!last && its_cls != XMC_CLASS_NONE) {
+      bits |= 1u << its_bit;
+      lanes++;
+    }
+  }
+#endif
+}
+#endif
+#endif

@@ -1,0 +1,79 @@
+/* The papers' FIFO (2011, figures 7, 8 and 9): fixed capacity, lock-free, sequence numbers.
+ *
+ *    head = 7                                  tail = (10, D)
+ *      |                                         |
+ *      v      message[3]  message[0]  message[1] | message[2]
+ *             (7, A)      (8, B)      (9, C)     | (6, old): the tail message itself goes here when the
+ *                                                            next one is enqueued
+ *
+ *   messages in the FIFO == tail number - head number + 1      (modulo 2^32), 0 … XMC_FIFO_SIZE
+ *   message n, once it is not the tail, is at message[n % XMC_FIFO_SIZE]
+ *
+ * The payload is a Superblock id. A message carries its number, which tells a reader whether it has the
+ * right one and makes the CAS on it safe from ABA. Head and tail are read with acquire: the tail must
+ * not be older than the head, and a message not older than the tail that says it is there; without that
+ * order the printed algorithm hands the same message to two readers.
+ */
+#ifndef XMC_FIFO_CL
+#define XMC_FIFO_CL
+#include "arena.h"
+#include "platform.h"
+
+XMC_FN xmc_u64 xmc_message(xmc_u32 number, xmc_u32 payload) { return (xmc_u64)number << 32 | payload; }
+XMC_FN xmc_u32 xmc_message_number(xmc_u64 message) { return (xmc_u32)(message >> 32); }
+XMC_FN xmc_u32 xmc_message_payload(xmc_u64 message) { return (xmc_u32)message; }
+
+/* An empty FIFO whose first message will have the number start. */
+XMC_FN void xmc_fifo_init(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 start) {
+  xmc_u32 i;
+  xmc_store_relaxed64(&fifo->active, XMC_NONE);
+  xmc_store_relaxed32(&fifo->head, start);
+  xmc_store_relaxed32(&fifo->hint, 0);
+  xmc_store_relaxed64(&fifo->tail, xmc_message(start - 1u, XMC_NONE));
+  for (i = 1; i <= XMC_FIFO_SIZE; i++) {
+    xmc_u32 number = start - 1u - i;
+    xmc_store_relaxed64(&fifo->message[number % XMC_FIFO_SIZE], xmc_message(number, XMC_NONE));
+  }
+}
+
+/* Appends a payload. Returns how many messages were there before, or XMC_NONE if the FIFO is full. */
+XMC_FN xmc_u32 xmc_fifo_enqueue(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 payload) {
+  for (;;) { /* again only when somebody else enqueued */
+    xmc_u32 head = xmc_load_acquire32(&fifo->head);
+    xmc_u64 tail = xmc_load_acquire64(&fifo->tail);
+    xmc_u32 number = xmc_message_number(tail), used = number - head + 1u;
+    XMC_GLOBAL xmc_u64 *place = &fifo->message[number % XMC_FIFO_SIZE];
+    xmc_u64 old;
+    if (used == XMC_FIFO_SIZE)
+      return XMC_NONE;
+    if (used > XMC_FIFO_SIZE)
+      continue; /* head was older than tail */
+    old = xmc_load_relaxed64(place);
+    if (xmc_message_number(old) + XMC_FIFO_SIZE == number)
+      xmc_cas_release64(place, old, tail); /* if it fails, another one has moved the tail for us */
+    if (xmc_cas_acq_rel64(&fifo->tail, tail, xmc_message(number + 1u, payload)) == tail)
+      return used;
+  }
+}
+
+/* Takes the head's payload, or returns XMC_NONE if the FIFO is empty. */
+XMC_FN xmc_u32 xmc_fifo_dequeue(XMC_GLOBAL xmc_fifo *fifo) {
+  for (;;) { /* again only when somebody else moved the head */
+    xmc_u32 head = xmc_load_acquire32(&fifo->head);
+    xmc_u64 message = xmc_load_acquire64(&fifo->tail);
+    xmc_u32 number = xmc_message_number(message);
+    if (number - head + 1u == 0)
+      return XMC_NONE;
+    if (number != head)
+      message = xmc_load_relaxed64(&fifo->message[head % XMC_FIFO_SIZE]);
+    if (xmc_message_number(message) == head &&
+        xmc_cas_release32(&fifo->head, head, head + 1u) == head)
+      return xmc_message_payload(message);
+  }
+}
+
+XMC_FN int xmc_fifo_is_empty(XMC_GLOBAL xmc_fifo *fifo) {
+  xmc_u32 head = xmc_load_acquire32(&fifo->head);
+  return xmc_message_number(xmc_load_acquire64(&fifo->tail)) - head + 1u == 0;
+}
+#endif

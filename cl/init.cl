@@ -1,0 +1,73 @@
+/* An empty heap: every table from garbage to its first state. The header is the host's (layout.c).
+ *
+ * Work-item i of n fills every n-th entry; a second launch then aligns the data and writes the magic.
+ */
+#ifndef XMC_INIT_CL
+#define XMC_INIT_CL
+#include "fifo.cl"
+#include "memoryblock.cl"
+
+XMC_FN xmc_u32 xmc_bitmap_leaf_words(xmc_u32 items) { return (items + 63u) >> 6; }
+
+/* Pages of a span that exist, as a mask */
+XMC_FN xmc_u64 xmc_span_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
+  xmc_u32 first = span * XMC_SPAN_PAGES;
+  return first >= heap->pages ? 0 : xmc_run_mask(0, heap->pages - first);
+}
+
+/* Leaf word l of order[k] in an empty heap */
+XMC_FN xmc_u64 xmc_order_leaf(XMC_GLOBAL xmcHeap *heap, xmc_u32 k, xmc_u32 l) {
+  xmc_u64 bits = 0;
+  xmc_u32 i;
+  for (i = 0; i < 64u; i++)
+    if (xmc_run_orders(xmc_span_pages(heap, l * 64u + i)) > k)
+      bits |= (xmc_u64)1 << i;
+  return bits;
+}
+
+XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 items, xmc_u32 i,
+                            xmc_u32 n) {
+  xmc_u32 leaves = xmc_bitmap_leaf_words(items), w;
+  for (w = i; w < leaves; w += n)
+    xmc_at64(heap, map->leaf)[w] = 0;
+  for (w = i; w < xmc_bitmap_leaf_words(leaves); w += n)
+    xmc_at64(heap, map->root)[w] = 0;
+}
+
+XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
+  XMC_GLOBAL xmc_fifo *fifos = (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + heap->fifos);
+  xmc_u32 leaves = xmc_bitmap_leaf_words(heap->spans), words = heap->pages * XMC_PAGE_WORDS, c, k, w, j;
+  for (c = 0; c < XMC_ALL_CLASSES; c++)
+    for (w = i; w < heap->fifo_table[c].count; w += n) {
+      XMC_GLOBAL xmc_fifo *fifo = fifos + heap->fifo_table[c].first + w;
+      xmc_fifo_init(fifo, heap->fifo_start);
+      fifo->hint = (xmc_u32)((xmc_u64)w * heap->spans / heap->fifo_table[c].count);
+      fifo->spare = 0;
+    }
+  xmc_init_bitmap(heap, &heap->busy, heap->slots * XMC_ALL_CLASSES, i, n);
+  xmc_init_bitmap(heap, &heap->parked, heap->spans * XMC_ALL_CLASSES, i, n);
+  for (k = 0; k < XMC_ORDERS; k++) {
+    for (w = i; w < leaves; w += n)
+      xmc_at64(heap, heap->order[k].leaf)[w] = xmc_order_leaf(heap, k, w);
+    for (w = i; w < xmc_bitmap_leaf_words(leaves); w += n) {
+      xmc_u64 bits = 0;
+      for (j = 0; j < 64u && w * 64u + j < leaves; j++)
+        bits |= (xmc_u64)(xmc_order_leaf(heap, k, w * 64u + j) != 0) << j;
+      xmc_at64(heap, heap->order[k].root)[w] = bits;
+    }
+  }
+  for (w = i; w < heap->spans; w += n)
+    *xmc_span_word(heap, w) = xmc_span_pages(heap, w);
+  for (w = i; w < heap->pages; w += n)
+    *xmc_page_entry(heap, w) = XMC_MAP_NONE;
+  for (w = i; w < words; w += n)
+    *xmc_word_of(heap, w) = XMC_WORD_RETIRED;
+}
+
+/* Page 0 at a multiple of a page in this device's addresses; the layout leaves room for it. */
+XMC_FN void xmc_init_open(XMC_GLOBAL xmcHeap *heap) {
+  size_t address = (size_t)heap + (size_t)heap->data;
+  heap->data += (XMC_PAGE_BYTES - (address & (XMC_PAGE_BYTES - 1u))) & (XMC_PAGE_BYTES - 1u);
+  heap->magic = XMC_MAGIC;
+}
+#endif

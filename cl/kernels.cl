@@ -1,0 +1,9 @@
+/* Kernels that the host library runs on a heap. */
+#include "xmalloc.cl"
+#include "init.cl"
+
+__kernel void xmc_init(__global xmcHeap *heap) {
+  xmc_init_part(heap, (xmc_u32)get_global_id(0), (xmc_u32)get_global_size(0));
+}
+
+__kernel void xmc_init_done(__global xmcHeap *heap) { xmc_init_open(heap); }

@@ -1,0 +1,48 @@
+/* Sizes and classes.
+ *
+ *   class   0 … 7           16, 32 … 128 B            steps of 16
+ *   class   8 + 4 e + m     (5 + m) * 32 << e B       e = 0 … 5, m = 0 … 3: 160 … 8,192 B
+ *
+ * So a block's size is k * 2^s with k in 1 … 8, natural alignment is 2^s >= 16, and less than a fifth of
+ * a block above 64 B is lost to rounding. Larger requests are Memoryblocks.
+ *
+ * A Superblock has as many of its 32 Basicblocks as fit its pages:
+ *   small class (< 512 B)   a slab is one page; Superblock j of it holds Basicblocks 32 j … of the page
+ *   others                  2^e' pages, e' = floor(log2(size / 512)): 1 page at 512 B, 16 at 8 KiB
+ */
+#ifndef XMC_SIZE_CLASS_CL
+#define XMC_SIZE_CLASS_CL
+#include "arena.h"
+#include "platform.h"
+
+/* 1 <= size <= XMC_MAX_CLASS_BYTES */
+XMC_FN xmc_u32 xmc_class_of(xmc_u32 size) {
+  xmc_u32 s, e;
+  if (size <= 128u)
+    return (size - 1u) >> 4;
+  s = size - 1u;
+  e = xmc_highest64(s) - 7u;               /* 128 … 255 is doubling 0 */
+  return 8u + 4u * e + ((s >> (5u + e)) & 3u);
+}
+
+/* size = k << s */
+XMC_FN xmc_u32 xmc_class_k(xmc_u32 cls) { return cls < 8u ? cls + 1u : 5u + (cls & 3u); }
+XMC_FN xmc_u32 xmc_class_s(xmc_u32 cls) { return cls < 8u ? 4u : 5u + ((cls - 8u) >> 2); }
+XMC_FN xmc_u32 xmc_class_bytes(xmc_u32 cls) { return xmc_class_k(cls) << xmc_class_s(cls); }
+
+XMC_FN int xmc_class_is_small(xmc_u32 cls) { return cls < XMC_SMALL_CLASSES; }
+
+/* log2 of the pages of a full Superblock; 0 for slabs */
+XMC_FN xmc_u32 xmc_class_order(xmc_u32 cls) { return cls < 15u ? 0u : (cls - 15u) >> 2; }
+
+/* Basicblocks in a run of 2^order pages or part of it: all those of a slab, at most 32 otherwise */
+XMC_FN xmc_u32 xmc_class_blocks(xmc_u32 cls, xmc_u32 pages) {
+  xmc_u32 n = (pages << XMC_PAGE_SHIFT) / xmc_class_bytes(cls);
+  return xmc_class_is_small(cls) || n < 32u ? n : 32u;
+}
+
+/* r / xmc_class_bytes(cls) for offsets r in a run, exact: r >> s < 1024 and k <= 8 */
+XMC_FN xmc_u32 xmc_class_divide(xmc_u32 r, xmc_u32 cls) {
+  return (r >> xmc_class_s(cls)) / xmc_class_k(cls);
+}
+#endif

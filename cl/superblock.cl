@@ -1,0 +1,115 @@
+/* Superblocks: 1 to 32 Basicblocks whose whole state is one 64-bit word (paper 2010, figure 2.4).
+ *
+ *              claim 3 blocks              release 2 blocks
+ *   free mask  1 1 1 0 1 1  --CAS-->  0 0 0 0 1 1  --fetch-or-->  0 1 1 0 1 1
+ *                   acquire                         release
+ *
+ *   blocks handed out + popcount(free) == count          while the Superblock is in use
+ *
+ * A slab is the same thing one level up: its Basicblocks are Superblocks of a small class.
+ *
+ * The listed bit says that somebody answers for the Superblock being found: it is in a FIFO, it is
+ * parked, or the work-item that set the bit is on its way there. Who sets it (a release that finds it
+ * clear, or the carving of a new Superblock) takes on that duty. It is cleared only while no block is
+ * free, so that the next release takes the duty over. An id may stand in a FIFO after its Superblock was
+ * retired or listed a second time elsewhere: the class in the word is checked by the very CAS that
+ * claims, so a stale id yields nothing or a good block.
+ *
+ * A word that is not in use is XMC_WORD_RETIRED: all bits a release can set are set already, so a bad
+ * free changes nothing and sees that it was one.
+ */
+#ifndef XMC_SUPERBLOCK_CL
+#define XMC_SUPERBLOCK_CL
+#include "arena.h"
+#include "platform.h"
+
+/* The place of the n-th (from 0) set bit of x; n < popcount(x) */
+XMC_FN xmc_u32 xmc_nth_bit(xmc_u32 x, xmc_u32 n) {
+  xmc_u32 place = 0, width;
+  if (x == 0xffffffffu)
+    return n;
+  for (width = 16; width > 0; width >>= 1) {
+    xmc_u32 low = xmc_popcount32(x & ((1u << width) - 1u));
+    if (n >= low) {
+      n -= low;
+      x >>= width;
+      place += width;
+    }
+  }
+  return place;
+}
+
+/* The lowest n set bits of x, all if it has fewer */
+XMC_FN xmc_u32 xmc_lowest_bits(xmc_u32 x, xmc_u32 n) {
+  if (n == 1u)
+    return x & -x;
+  if (n >= xmc_popcount32(x))
+    return x;
+  return x & ((1u << xmc_nth_bit(x, n)) - 1u);
+}
+
+/* The blocks that are free for a claim of this class; 0 if the word is of another class. Bits beyond the
+ * count can only come from a bad free that raced with the reuse of a page; they are never handed out. */
+XMC_FN xmc_u32 xmc_word_available(xmc_u64 word, xmc_u32 cls) {
+  return xmc_word_class(word) == cls ? xmc_word_free(word) & xmc_full_mask(xmc_word_count(word)) : 0u;
+}
+
+/* Claims up to `want` Basicblocks. Returns their mask, 0 if none was free; *seen is the word last seen.
+ * Acquires what their previous owners released. Bits of `clear` (listed or parked) go with the claim. */
+XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 cls, xmc_u32 want,
+                                    xmc_u64 clear, xmc_u64 *seen) {
+  XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, id);
+  xmc_u64 w = xmc_load_relaxed64(word);
+  for (;;) { /* again only when somebody else changed the word */
+    xmc_u32 take = xmc_lowest_bits(xmc_word_available(w, cls), want);
+    xmc_u64 old;
+    *seen = w;
+    if (!take)
+      return 0;
+    old = xmc_cas_acquire64(word, w, (w & ~clear) & ~(xmc_u64)take);
+    if (old == w)
+      return take;
+    w = old;
+  }
+}
+
+/* Releases the Basicblocks in `bits`. Returns the word before. */
+XMC_FN xmc_u64 xmc_superblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 bits) {
+  return xmc_or_release64(xmc_word_of(heap, id), XMC_WORD_LISTED | bits);
+}
+
+/* Clears the listed bit of an exhausted Superblock. 1: it is no longer listed by the caller's doing or
+ * was not to be listed at all; 0: it has free blocks, *seen is the word. */
+XMC_FN int xmc_superblock_unlist(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 cls) {
+  XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, id);
+  xmc_u64 w = xmc_load_relaxed64(word);
+  for (;;) {
+    xmc_u64 old;
+    if (xmc_word_class(w) != cls || !(w & XMC_WORD_LISTED))
+      return 1;
+    if (xmc_word_available(w, cls))
+      return 0;
+    old = xmc_cas_relaxed64(word, w, w & ~XMC_WORD_LISTED);
+    if (old == w)
+      return 1;
+    w = old;
+  }
+}
+
+XMC_FN int xmc_word_is_whole(xmc_u64 word) {
+  return xmc_word_class(word) < XMC_ALL_CLASSES && xmc_word_free(word) == xmc_full_mask(xmc_word_count(word));
+}
+
+/* Takes a wholly free Superblock out of use; w is its word as last seen. Returns the word it had, or 0.
+ * Then the caller owns its memory and must give it to the slab or the Memoryblocks. Acquires what the
+ * last owners released. */
+XMC_FN xmc_u64 xmc_superblock_retire(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 cls, xmc_u64 w) {
+  while (xmc_word_class(w) == cls && xmc_word_is_whole(w)) {
+    xmc_u64 old = xmc_cas_acq_rel64(xmc_word_of(heap, id), w, XMC_WORD_RETIRED);
+    if (old == w)
+      return w;
+    w = old;
+  }
+  return 0;
+}
+#endif

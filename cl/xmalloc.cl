@@ -1,0 +1,178 @@
+/* XMalloc for OpenCL: malloc and free for kernels. Include this file.
+ *
+ * A heap comes from the host (xmcCreateHeap in xmalloc.h) as a kernel argument `__global xmcHeap *heap`.
+ *
+ * All functions but the collective ones may be called by any work-item, from any control flow, in any
+ * ND-range (convergence: any lanes). xmcMalloc acquires and xmcFree releases at device scope: what a
+ * work-item wrote before it freed a block is ordered before what the block's next owner does. No call
+ * waits for another work-item. Blocks live until they are freed or the heap is reset, across launches.
+ *
+ * Sizes are in bytes. A block is aligned to 16 bytes at least. The work a call does does not depend on
+ * the heap's size or on how many blocks live.
+ */
+#ifndef XMC_XMALLOC_CL
+#define XMC_XMALLOC_CL
+#include "arena.h"
+#include "platform.h"
+#include "coalesce.cl"
+
+/* Is this a heap of the layout the program was built for? */
+XMC_FN int xmc_heap_is_ours(XMC_GLOBAL xmcHeap *heap) { return heap && heap->magic == XMC_MAGIC; }
+
+/* A request of pages, its address a multiple of `align` bytes, a power of two of at least a page */
+XMC_FN XMC_GLOBAL void *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, size_t size, size_t align) {
+  xmc_u32 page = XMC_NONE;
+  xmc_u64 base = (xmc_u64)(size_t)xmc_page_address(heap, 0), room = (xmc_u64)heap->pages << XMC_PAGE_SHIFT;
+  if (size <= room && align <= room && !(base & (align < XMC_PAGE_BYTES ? align - 1u : XMC_PAGE_BYTES - 1u))) {
+    xmc_u32 pages = (xmc_u32)(((xmc_u64)size + XMC_PAGE_BYTES - 1u) >> XMC_PAGE_SHIFT);
+    xmc_u32 align_pages = align > XMC_PAGE_BYTES ? (xmc_u32)(align >> XMC_PAGE_SHIFT) : 1u;
+    page = xmc_memoryblock_claim(heap, pages, align_pages, 0u - (xmc_u32)(base >> XMC_PAGE_SHIFT));
+  }
+  if (page != XMC_NONE)
+    return xmc_page_address(heap, page);
+  xmc_count_failure(heap, size);
+  return 0;
+}
+
+/* Allocates `size` bytes. Returns NULL for size 0, and NULL when no room is left, which is counted (see
+ * xmc_heap_stats). Paper 2011, figure 4. */
+XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
+  XMC_GLOBAL char *block;
+  if (size == 0 || !xmc_heap_is_ours(heap))
+    return 0;
+  if (size > XMC_MAX_CLASS_BYTES)
+    return xmc_pages_malloc(heap, size, 1);
+#if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT
+  if (size <= XMC_MAX_COMPARTMENT_BYTES)
+    block = xmc_compartment_malloc(heap, (xmc_u32)size);
+  else
+#endif
+    block = xmc_class_malloc(heap, xmc_class_of((xmc_u32)size));
+  if (!block)
+    xmc_count_failure(heap, size);
+  return block;
+}
+
+/* Frees a block. NULL is a no-op. A pointer that is no live block's start (outside the arena, inside a
+ * block, freed before) changes nothing and is counted, always. */
+XMC_FN void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+  xmc_place place;
+  if (!ptr || !xmc_heap_is_ours(heap))
+    return;
+  place = xmc_find(heap, ptr);
+  if (place.rest == 0 && place.cls < XMC_CLASSES) {
+    xmc_class_free(heap, place);
+  } else if (place.rest == 0 && place.cls == XMC_CLASS_MEMORYBLOCK) {
+    xmc_memoryblock_release(heap, place.id >> 5);
+  } else {
+    xmc_u64 header = xmc_compartment_find(heap, place, ptr);
+    if (header)
+      xmc_compartment_free(heap, place, (XMC_GLOBAL char *)ptr, header);
+    else
+      xmc_count_invalid_free(heap, ptr);
+  }
+}
+
+/* Bytes that may be used at ptr, at least what was asked for; 0 if ptr is no block of this heap. */
+XMC_FN size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+  xmc_place place;
+  xmc_u64 word;
+  if (!ptr || !xmc_heap_is_ours(heap))
+    return 0;
+  place = xmc_find(heap, ptr);
+  if (place.cls != XMC_CLASS_MEMORYBLOCK && place.cls >= XMC_CLASSES)
+    return 0;
+  if (place.rest)
+    return (size_t)(xmc_compartment_find(heap, place, ptr) >> 16 & 0xffffu);
+  word = xmc_load_relaxed64(xmc_word_of(heap, place.id));
+  if (xmc_word_class(word) != place.cls)
+    return 0;
+  if (place.cls == XMC_CLASS_MEMORYBLOCK)
+    return (size_t)xmc_word_pages(word) << XMC_PAGE_SHIFT;
+  return (word >> place.bit & 1u) ? 0 : xmc_class_bytes(place.cls);
+}
+
+/* Allocates count * size bytes, all zero. NULL, counted, if the product overflows. */
+XMC_FN XMC_GLOBAL void *xmcCalloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t size) {
+  size_t bytes = count * size, i;
+  XMC_GLOBAL xmc_u64 *block;
+  if (count && bytes / count != size) {
+    if (xmc_heap_is_ours(heap))
+      xmc_count_failure(heap, ~(size_t)0);
+    return 0;
+  }
+  block = (XMC_GLOBAL xmc_u64 *)xmcMalloc(heap, bytes);
+  if (block)
+    for (i = 0; i < (bytes + 7u) / 8u; i++) /* blocks are multiples of 8 */
+      block[i] = 0;
+  return block;
+}
+
+/* Changes a block's size, contents kept up to the smaller one; the address may change. NULL for ptr
+ * allocates; size 0 frees and returns NULL. On failure NULL, and the old block stays as it was. A ptr
+ * that is no block of this heap is counted as an invalid free. */
+XMC_FN XMC_GLOBAL void *xmcRealloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t size) {
+  size_t old, i;
+  XMC_GLOBAL xmc_u64 *from = (XMC_GLOBAL xmc_u64 *)ptr, *to;
+  if (!ptr)
+    return xmcMalloc(heap, size);
+  if (size == 0) {
+    xmcFree(heap, ptr);
+    return 0;
+  }
+  old = xmcUsableSize(heap, ptr);
+  if (!old) {
+    xmcFree(heap, ptr); /* counts it */
+    return 0;
+  }
+  if (size <= old && size > old / 2u)
+    return ptr;
+  to = (XMC_GLOBAL xmc_u64 *)xmcMalloc(heap, size);
+  if (!to)
+    return size <= old ? ptr : 0;
+  for (i = 0; i < ((old < size ? old : size) + 7u) / 8u; i++)
+    to[i] = from[i];
+  xmcFree(heap, ptr);
+  return to;
+}
+
+/* Allocates `size` bytes at a multiple of `alignment`, a power of two up to the arena's size; NULL,
+ * counted, for any other. Alignments beyond a page are of addresses on this device, at this launch. */
+XMC_FN XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignment, size_t size) {
+  XMC_GLOBAL char *block = 0;
+  if (!xmc_heap_is_ours(heap))
+    return 0;
+  if (alignment == 0 || (alignment & (alignment - 1u))) {
+    xmc_count_failure(heap, size);
+    return 0;
+  }
+  if (size == 0)
+    return 0;
+  if (alignment <= 16u)
+    return xmcMalloc(heap, size);
+  if (size <= XMC_MAX_CLASS_BYTES && alignment <= XMC_MAX_CLASS_BYTES &&
+      !((size_t)xmc_page_address(heap, 0) & (alignment - 1u))) {
+    xmc_u32 cls = xmc_class_of((xmc_u32)(size < alignment ? alignment : size));
+    while (xmc_class_bytes(cls) & (alignment - 1u))
+      cls++; /* ends at 8 KiB at the latest */
+    block = xmc_class_malloc(heap, cls);
+    if (block)
+      return block;
+  }
+  return xmc_pages_malloc(heap, size, alignment);
+}
+
+/* References: offsets in the arena, the same on host and device, in every process; 0 is NULL. Pointers
+ * are not checked. */
+typedef xmc_u64 xmcRef;
+XMC_FN xmcRef xmcToRef(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+  return ptr ? xmc_arena_offset(heap, ptr) : 0;
+}
+XMC_FN XMC_GLOBAL void *xmcFromRef(XMC_GLOBAL xmcHeap *heap, xmcRef ref) {
+  return ref ? (XMC_GLOBAL char *)heap + ref : 0;
+}
+
+#if defined(__OPENCL_C_VERSION__)
+#include "collective.cl"
+#endif
+#endif

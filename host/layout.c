@@ -1,0 +1,92 @@
+/* The arena's geometry: how many pages fit beside the tables that describe them.
+ *
+ * Metadata is 268 bytes a page of 16 KiB (1.64 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,900 a
+ * class in 8 GiB, 69 in 64 MiB. A class gets fewer where its Superblocks are large for the heap, so that
+ * what its FIFOs' active Superblocks hold is at most a sixteenth of the heap.
+ */
+#include "layout.h"
+#include "../cl/size_class.cl"
+#include <string.h>
+
+#define XMC_MIN_PAGES 4u
+
+static uint64_t align_up(uint64_t value, uint64_t to) { return (value + to - 1u) / to * to; }
+
+/* Places the two levels of a bitmap at *at. */
+static xmc_bitmap place_bitmap(uint64_t *at, uint64_t items) {
+  xmc_bitmap map;
+  uint64_t leaves = (items + 63u) / 64u, roots = (leaves + 63u) / 64u;
+  map.leaf = *at;
+  map.root = *at + 8u * leaves;
+  *at = align_up(*at + 8u * (leaves + roots), 64);
+  return map;
+}
+
+static uint64_t superblock_bytes(uint32_t cls) {
+  return cls < XMC_CLASSES ? 32u * (uint64_t)xmc_class_bytes(cls) : XMC_PAGE_BYTES;
+}
+
+/* Places every table for this many pages; returns the offset of the data. */
+static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
+  uint64_t at = XMC_HEADER_BYTES;
+  int k;
+  h->pages = pages;
+  h->spans = (pages + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES;
+  h->fifos = at;
+  at += fifos * sizeof(xmc_fifo);
+  h->busy = place_bitmap(&at, (uint64_t)h->slots * XMC_ALL_CLASSES);
+  h->parked = place_bitmap(&at, (uint64_t)h->spans * XMC_ALL_CLASSES);
+  for (k = 0; k < XMC_ORDERS; k++)
+    h->order[k] = place_bitmap(&at, h->spans);
+  h->free_pages = at;
+  at = align_up(at + 8u * (uint64_t)h->spans, 64);
+  h->page_map = at;
+  at = align_up(at + 4u * (uint64_t)pages, 64);
+  h->words = at;
+  return align_up(at + 8u * (uint64_t)pages * XMC_PAGE_WORDS, 128);
+}
+
+int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
+  uint64_t budget = bytes / 320u / sizeof(xmc_fifo) / XMC_ALL_CLASSES, fifos = 0, slots = request->slots;
+  uint64_t low = XMC_MIN_PAGES, high = bytes / XMC_PAGE_BYTES;
+  uint32_t cls;
+
+  memset(h, 0, sizeof *h);
+  if (!request->slots_exact && slots > budget)
+    slots = budget ? budget : 1u;
+  for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
+    uint64_t count = slots, most = bytes / (16u * superblock_bytes(cls));
+    if (!request->slots_exact && slots && count > most)
+      count = most ? most : 1u;
+    h->fifo_table[cls].first = (xmc_u32)fifos;
+    h->fifo_table[cls].count = (xmc_u32)count;
+    fifos += count;
+  }
+  if (fifos * sizeof(xmc_fifo) > bytes / 2u)
+    return 0;
+  h->slots = (xmc_u32)align_up(slots, 64);
+  h->bytes = bytes;
+  h->fifo_start = request->fifo_start;
+  h->coalescing = request->coalescing;
+  h->debug = request->debug;
+
+  /* The most pages that fit, with room to align page 0 in any address space. */
+  if (high > XMC_MAX_PAGES)
+    high = XMC_MAX_PAGES;
+  if (high < low || place_tables(h, (uint32_t)low, fifos) + (low + 1u) * XMC_PAGE_BYTES > bytes)
+    return 0;
+  while (low < high) {
+    uint64_t middle = (low + high + 1u) / 2u;
+    if (place_tables(h, (uint32_t)middle, fifos) + (middle + 1u) * XMC_PAGE_BYTES <= bytes)
+      low = middle;
+    else
+      high = middle - 1u;
+  }
+  h->data = place_tables(h, (uint32_t)low, fifos);
+  h->data_room = bytes - h->data;
+  return 1;
+}
+
+uint64_t xmc_layout_metadata_bytes(const xmcHeap *h) {
+  return h->bytes - (uint64_t)h->pages * XMC_PAGE_BYTES;
+}

@@ -1,0 +1,19 @@
+/* The arena's geometry, computed on the host from its size. */
+#ifndef XMC_LAYOUT_H
+#define XMC_LAYOUT_H
+#include "../cl/arena.h"
+
+typedef struct xmc_layout_request {
+  xmc_u32 slots;      /* FIFOs a class at most; 0 = unbuffered */
+  int slots_exact;    /* 1: that many for every class; 0: fewer where the heap is small for the class */
+  xmc_u32 fifo_start; /* first sequence number of every FIFO */
+  xmc_u32 coalescing; /* XMC_COALESCE_… */
+  xmc_u32 debug;      /* XMC_DEBUG level */
+} xmc_layout_request;
+
+/* Fills in the header of a heap of `bytes`, all but the magic. 1, or 0 if the heap is too small. */
+int xmc_layout(xmcHeap *header, uint64_t bytes, const xmc_layout_request *request);
+
+/* Bytes of the arena that are not data. */
+uint64_t xmc_layout_metadata_bytes(const xmcHeap *header);
+#endif
