@@ -1,0 +1,214 @@
+/* xmcCheckHeap: every invariant of cl/arena.h, one function a table. */
+#include "walk.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct xmc_checker {
+  xmcHeap *meta;
+  xmc_heap_report *report;
+  unsigned char *in_fifo; /* one bit an id: some FIFO holds it */
+} xmc_checker;
+
+static void problem(xmc_checker *c, xmc_problem code, cl_ulong offset, const char *format, ...) {
+  va_list args;
+  if (c->report->problems++ > 0)
+    return;
+  c->report->code = code;
+  c->report->offset = offset;
+  va_start(args, format);
+  vsnprintf(c->report->message, sizeof c->report->message, format, args);
+  va_end(args);
+}
+
+static xmc_u64 word_offset(xmcHeap *meta, xmc_u32 id) { return meta->words + 8u * (xmc_u64)id; }
+
+static int bitmap_has(xmcHeap *meta, const xmc_bitmap *map, xmc_u32 item) {
+  return xmc_at64(meta, map->leaf)[item >> 6] >> (item & 63u) & 1u;
+}
+
+static void check_roots(xmc_checker *c, const char *name, const xmc_bitmap *map, xmc_u32 items) {
+  xmc_u32 l;
+  for (l = 0; l < (items + 63u) / 64u; l++)
+    if (xmc_at64(c->meta, map->leaf)[l] && !(xmc_at64(c->meta, map->root)[l >> 6] >> (l & 63u) & 1u))
+      problem(c, XMC_PROBLEM_BITMAP, map->root + 8u * (l >> 6), "%s bitmap: root misses leaf word %u", name, l);
+}
+
+static void remember(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offset, xmc_u64 payload) {
+  if (payload == XMC_NONE)
+    return;
+  if (payload >= (xmc_u64)c->meta->pages * XMC_PAGE_WORDS)
+    problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u holds 0x%llx, which is no Superblock", slot, cls,
+            (unsigned long long)payload);
+  else
+    c->in_fifo[payload >> 3] |= (unsigned char)(1u << (payload & 7u));
+}
+
+static void check_fifo(xmc_checker *c, xmc_u32 cls, xmc_u32 slot) {
+  xmc_fifo *fifo = xmc_fifo_at(c->meta, cls, slot);
+  xmc_u64 offset = (xmc_u64)((char *)fifo - (char *)c->meta);
+  xmc_u32 tail = xmc_message_number(fifo->tail), used = tail - fifo->head + 1u, n;
+  if (used > XMC_FIFO_SIZE) {
+    problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u: head %u, tail %u", slot, cls, fifo->head, tail);
+    return;
+  }
+  remember(c, cls, slot, offset, fifo->active);
+  for (n = fifo->head; n != tail + 1u; n++) {
+    xmc_u64 message = n == tail ? fifo->tail : fifo->message[n % XMC_FIFO_SIZE];
+    if (xmc_message_number(message) != n)
+      problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u: message %u has the number %u", slot, cls, n,
+              xmc_message_number(message));
+    else
+      remember(c, cls, slot, offset, xmc_message_payload(message));
+  }
+  if ((used || fifo->active != XMC_NONE) && !bitmap_has(c->meta, &c->meta->busy, cls * c->meta->slots + slot))
+    problem(c, XMC_PROBLEM_BITMAP, c->meta->busy.leaf, "busy bitmap misses FIFO %u of class %u", slot, cls);
+}
+
+static void check_span(xmc_checker *c, xmc_u32 span) {
+  xmc_u64 word = *xmc_span_word(c->meta, span), offset = c->meta->free_pages + 8u * (xmc_u64)span;
+  xmc_u32 first = span * XMC_SPAN_PAGES, left = c->meta->pages - first, k;
+  if (word & ~xmc_run_mask(0, left))
+    problem(c, XMC_PROBLEM_FREE_PAGES, offset, "span %u: pages beyond the arena are free", span);
+  for (k = 0; k < xmc_run_orders(word & xmc_run_mask(0, left)); k++)
+    if (!bitmap_has(c->meta, &c->meta->order[k], span))
+      problem(c, XMC_PROBLEM_BITMAP, c->meta->order[k].leaf + 8u * (span >> 6),
+              "span %u has a free run of %u pages and order[%u] does not say so", span, 1u << k, k);
+}
+
+/* A word that is not in use: ids [first, last) of a page */
+static void check_retired(xmc_checker *c, xmc_u32 first, xmc_u32 last) {
+  for (; first < last; first++)
+    if (*xmc_word_of(c->meta, first) != XMC_WORD_RETIRED)
+      problem(c, XMC_PROBLEM_STATE_WORD, word_offset(c->meta, first),
+              "state word %u is 0x%llx, but nothing uses it", first,
+              (unsigned long long)*xmc_word_of(c->meta, first));
+}
+
+static void check_word(xmc_checker *c, xmc_u32 id, xmc_u32 cls, xmc_u32 count) {
+  xmc_u64 w = *xmc_word_of(c->meta, id), offset = word_offset(c->meta, id);
+  xmc_u64 known = xmc_word_make(0xff, 0xff, 0xffffffffu) | XMC_WORD_LISTED | XMC_WORD_PARKED;
+  if (xmc_word_class(w) != cls || xmc_word_count(w) != count || (w & ~known) ||
+      (xmc_word_free(w) & ~xmc_full_mask(count))) {
+    problem(c, XMC_PROBLEM_STATE_WORD, offset, "state word %u is 0x%llx; class %u with %u blocks expected", id,
+            (unsigned long long)w, cls, count);
+    return;
+  }
+  if (xmc_word_free(w) && !(w & XMC_WORD_LISTED))
+    problem(c, XMC_PROBLEM_NOT_LISTED, offset, "Superblock %u has free blocks and is not listed", id);
+  if ((w & XMC_WORD_LISTED) && !(w & XMC_WORD_PARKED) && !(c->in_fifo[id >> 3] >> (id & 7u) & 1u))
+    problem(c, XMC_PROBLEM_NOT_LISTED, offset, "Superblock %u is listed, but no FIFO holds it", id);
+  if ((w & XMC_WORD_PARKED) &&
+      !bitmap_has(c->meta, &c->meta->parked, cls * c->meta->spans + (xmc_id_page(c->meta, id) >> XMC_SPAN_SHIFT)))
+    problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %u is parked, but the parked bitmap misses it", id);
+}
+
+static void check_entry(xmc_checker *c, xmc_u32 page, xmc_u32 expected) {
+  xmc_u32 entry = *xmc_page_entry(c->meta, page);
+  if (entry != expected)
+    problem(c, XMC_PROBLEM_PAGE_MAP, c->meta->page_map + 4u * (xmc_u64)page,
+            "page %u has the entry 0x%x; 0x%x expected", page, entry, expected);
+}
+
+static void check_used_pages(xmc_checker *c, const xmc_run *run) {
+  xmc_u32 i;
+  for (i = 1; i < run->pages; i++) {
+    xmc_u32 page = run->page + i;
+    if (*xmc_span_word(c->meta, page / XMC_SPAN_PAGES) >> (page % XMC_SPAN_PAGES) & 1u)
+      problem(c, XMC_PROBLEM_FREE_PAGES, c->meta->free_pages + 8u * (xmc_u64)(page / XMC_SPAN_PAGES),
+              "page %u is free, and part of what begins at page %u", page, run->page);
+    check_retired(c, page * 32u, page * 32u + 32u);
+    check_retired(c, xmc_slab_id(c->meta, page), xmc_slab_id(c->meta, page) + 1u);
+  }
+}
+
+static void check_slab(xmc_checker *c, const xmc_run *run) {
+  xmc_u32 blocks = xmc_class_blocks(run->cls, 1), slots = (blocks + 31u) / 32u, id = run->page * 32u, j;
+  check_entry(c, run->page, XMC_MAP(run->cls, 0, blocks));
+  check_word(c, xmc_slab_id(c->meta, run->page), xmc_slab_class(run->cls), slots);
+  for (j = 0; j < slots; j++) {
+    if (run->word >> j & 1u)
+      check_retired(c, id + j, id + j + 1u);
+    else
+      check_word(c, id + j, run->cls, blocks - 32u * j < 32u ? blocks - 32u * j : 32u);
+  }
+  check_retired(c, id + slots, id + 32u);
+}
+
+static void check_run(xmc_checker *c, const xmc_run *run) {
+  xmc_u32 i, first = run->page * 32u, slab = xmc_slab_id(c->meta, run->page);
+  switch (run->kind) {
+  case XMC_RUN_FREE:
+    check_retired(c, first, first + 32u * run->pages);
+    check_retired(c, slab, slab + run->pages);
+    for (i = 0; i < run->pages; i++)
+      if (*xmc_page_entry(c->meta, run->page + i) != XMC_MAP_NONE &&
+          (*xmc_page_entry(c->meta, run->page + i) & 0xff00u))
+        problem(c, XMC_PROBLEM_PAGE_MAP, c->meta->page_map + 4u * (xmc_u64)(run->page + i),
+                "page %u is free and its entry points back", run->page + i);
+    return;
+  case XMC_RUN_LOST:
+    problem(c, XMC_PROBLEM_FREE_PAGES, c->meta->free_pages + 8u * (xmc_u64)(run->page / XMC_SPAN_PAGES),
+            "page %u is not free, and nothing uses it", run->page);
+    return;
+  case XMC_RUN_SLAB:
+    check_slab(c, run);
+    return;
+  case XMC_RUN_SUPERBLOCK:
+    for (i = 0; i < run->pages; i++)
+      check_entry(c, run->page + i, XMC_MAP(run->cls, i, xmc_word_count(run->word)));
+    check_word(c, first, run->cls, xmc_class_blocks(run->cls, run->pages));
+    break;
+  case XMC_RUN_MEMORYBLOCK:
+    for (i = 1; i < run->pages; i++)
+      check_entry(c, run->page + i, XMC_MAP(XMC_CLASS_BODY, 0, 0));
+    if (run->word != xmc_word_memoryblock(run->pages))
+      problem(c, XMC_PROBLEM_STATE_WORD, word_offset(c->meta, first), "Memoryblock at page %u: word 0x%llx",
+              run->page, (unsigned long long)run->word);
+    break;
+  }
+  check_retired(c, first + 1u, first + 32u);
+  check_retired(c, slab, slab + 1u);
+  check_used_pages(c, run);
+}
+
+cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_heap_report *report) {
+  static const char *const order_names[XMC_ORDERS] = {"order[0]", "order[1]", "order[2]", "order[3]",
+                                                      "order[4]", "order[5]", "order[6]"};
+  xmc_heap_report mine;
+  xmc_checker c = {NULL, report ? report : &mine, NULL};
+  xmc_u32 cls, i;
+  int intact = 0;
+  cl_int status;
+
+  memset(c.report, 0, sizeof *c.report);
+  if ((status = xmc_walk_open(heap, queue, &c.meta, &intact)) != CL_SUCCESS)
+    return status;
+  if (!intact)
+    problem(&c, XMC_PROBLEM_HEADER, 0, "the header is not the one the heap was made with");
+  c.in_fifo = calloc((size_t)c.meta->pages * XMC_PAGE_WORDS / 8u + 1u, 1);
+  if (!c.in_fifo) {
+    status = CL_OUT_OF_HOST_MEMORY;
+    goto cleanup;
+  }
+  for (cls = 0; cls < XMC_ALL_CLASSES; cls++)
+    for (i = 0; i < c.meta->fifo_table[cls].count; i++)
+      check_fifo(&c, cls, i);
+  check_roots(&c, "busy", &c.meta->busy, c.meta->slots * XMC_ALL_CLASSES);
+  check_roots(&c, "parked", &c.meta->parked, c.meta->spans * XMC_ALL_CLASSES);
+  for (i = 0; i < XMC_ORDERS; i++)
+    check_roots(&c, order_names[i], &c.meta->order[i], c.meta->spans);
+  for (i = 0; i < c.meta->spans; i++)
+    check_span(&c, i);
+  for (i = 0; i < c.meta->pages;) {
+    xmc_run run = xmc_walk_run(c.meta, i);
+    check_run(&c, &run);
+    i += run.pages;
+  }
+  status = c.report->problems ? XMC_HEAP_CORRUPT : CL_SUCCESS;
+cleanup:
+  free(c.in_fifo);
+  free(c.meta);
+  return status;
+}

@@ -1,0 +1,78 @@
+/* xmcGetHeapStats: what a walk through the arena finds. The kernels count nothing but failures. */
+#include "walk.h"
+#include <stdlib.h>
+#include <string.h>
+
+static void add_superblock(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 word, xmc_u64 offset) {
+  xmc_heap_stats *stats = data;
+  xmc_u32 full = xmc_full_mask(xmc_word_count(word)), bytes = xmc_class_bytes(run->cls);
+  xmc_u32 unused = xmc_popcount32(xmc_word_free(word) & full), live = xmc_popcount32(full) - unused;
+  (void)id;
+  (void)offset;
+  stats->superblocks++;
+  stats->live_blocks += live;
+  stats->live_bytes += (cl_ulong)live * bytes;
+  stats->class_live_blocks[run->cls] += live;
+  stats->free_bytes += (cl_ulong)unused * bytes;
+  stats->free_block_bytes += (cl_ulong)unused * bytes;
+}
+
+/* Places of a slab that hold no Superblock are free, too. */
+static void add_slab(xmcHeap *meta, xmc_heap_stats *stats, const xmc_run *run) {
+  xmc_u32 blocks = xmc_class_blocks(run->cls, 1), slots = (blocks + 31u) / 32u, j;
+  for (j = 0; j < slots; j++) {
+    xmc_u32 count = blocks - 32u * j < 32u ? blocks - 32u * j : 32u;
+    if (xmc_word_class(*xmc_word_of(meta, run->page * 32u + j)) == run->cls)
+      continue;
+    stats->free_bytes += (cl_ulong)count * xmc_class_bytes(run->cls);
+    stats->free_block_bytes += (cl_ulong)count * xmc_class_bytes(run->cls);
+  }
+}
+
+cl_int xmcGetHeapStats(xmc_heap heap, cl_command_queue queue, xmc_heap_stats *stats) {
+  xmcHeap *meta = NULL;
+  xmc_run run;
+  xmc_u32 page, c;
+  int intact = 0;
+  cl_int status;
+  if (!stats)
+    return CL_INVALID_VALUE;
+  if ((status = xmc_walk_open(heap, queue, &meta, &intact)) != CL_SUCCESS)
+    return status;
+  if (!intact) {
+    free(meta);
+    return XMC_HEAP_CORRUPT;
+  }
+  memset(stats, 0, sizeof *stats);
+  stats->heap_bytes = meta->bytes;
+  stats->metadata_bytes = meta->bytes - ((cl_ulong)meta->pages << XMC_PAGE_SHIFT);
+  for (c = 0; c < XMC_STATS_CLASSES; c++)
+    stats->class_bytes[c] = xmc_class_bytes(c);
+  for (page = 0; page < meta->pages; page += run.pages) {
+    cl_ulong bytes;
+    run = xmc_walk_run(meta, page);
+    bytes = (cl_ulong)run.pages << XMC_PAGE_SHIFT;
+    if (run.kind == XMC_RUN_FREE) {
+      stats->free_bytes += bytes;
+      if (bytes > stats->largest_free_bytes)
+        stats->largest_free_bytes = bytes;
+    } else if (run.kind == XMC_RUN_MEMORYBLOCK) {
+      stats->live_blocks++;
+      stats->live_bytes += bytes;
+      stats->memoryblocks++;
+      stats->memoryblock_bytes += bytes;
+    } else if (run.kind == XMC_RUN_SLAB) {
+      add_slab(meta, stats, &run);
+    }
+    xmc_walk_superblocks(meta, &run, add_superblock, stats);
+  }
+  stats->failed_requests = meta->failed_requests;
+  stats->first_failure_size = meta->first_failure_size;
+  stats->first_failure_id = meta->first_failure_id;
+  stats->double_frees = meta->double_frees;
+  stats->invalid_frees = meta->invalid_frees;
+  stats->first_double_free = meta->first_double_free ? meta->first_double_free - 1u : 0;
+  stats->first_invalid_free = meta->first_invalid_free ? meta->first_invalid_free - 1u : 0;
+  free(meta);
+  return CL_SUCCESS;
+}

@@ -1,0 +1,35 @@
+/* A walk through the pages of an arena's metadata: the one reader that statistics, check, block listing
+ * and heap map share. It believes nothing it reads further than the tables' bounds. */
+#ifndef XMC_WALK_H
+#define XMC_WALK_H
+#include "internal.h"
+#include "../cl/allocate.cl"
+
+typedef enum xmc_run_kind {
+  XMC_RUN_FREE,
+  XMC_RUN_SLAB,       /* one page of Superblocks of a small class */
+  XMC_RUN_SUPERBLOCK, /* pages of one Superblock */
+  XMC_RUN_MEMORYBLOCK,
+  XMC_RUN_LOST /* a page that is not free and that nothing refers to */
+} xmc_run_kind;
+
+typedef struct xmc_run {
+  xmc_run_kind kind;
+  xmc_u32 page;
+  xmc_u32 pages;
+  xmc_u32 cls; /* of the blocks; slabs: the small class */
+  xmc_u64 word; /* its state word */
+} xmc_run;
+
+/* Copies the metadata (everything before page 0) to host memory and replaces the geometry by the one the
+ * heap was made with. *intact, if not NULL, says whether they were the same. Free with free(). */
+cl_int xmc_walk_open(xmc_heap heap, cl_command_queue queue, xmcHeap **meta, int *intact);
+
+/* The run that begins at `page` < meta->pages. */
+xmc_run xmc_walk_run(xmcHeap *meta, xmc_u32 page);
+
+/* Calls visit for each Superblock of a slab or Superblock run, with its id, its word and its offset in
+ * bytes from page 0. */
+typedef void (*xmc_superblock_visitor)(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 word, xmc_u64 offset);
+void xmc_walk_superblocks(xmcHeap *meta, const xmc_run *run, xmc_superblock_visitor visit, void *data);
+#endif
