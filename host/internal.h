@@ -21,7 +21,7 @@ typedef struct xmc_probe {
   cl_device_id device;
   cl_int status;     /* CL_SUCCESS, or why no path works */
   cl_uint units;     /* compute units */
-  cl_ulong max_bytes; /* largest allocation */
+  cl_ulong max_bytes; /* largest single allocation */
   cl_bitfield svm;   /* CL_DEVICE_SVM_CAPABILITIES; 0 before OpenCL 2.0 */
   int gpu;
   int nvidia;        /* inline PTX */
@@ -29,6 +29,7 @@ typedef struct xmc_probe {
   int c11;           /* C11 atomics at device scope */
   int simt;          /* sub-groups in lock step, ballot from divergent flow */
   int subgroups;     /* sub-group collectives, called by all */
+  int svm_alias;     /* a buffer made of an SVM pointer has that address in kernels too */
   int race_checker;  /* shared words are to be loaded by read-modify-write */
   char std[8];       /* "CL1.2", "CL2.0", "CL3.0" */
   char name[128];
@@ -42,8 +43,8 @@ typedef struct xmc_probe {
 cl_int xmc_probe_device(cl_context context, cl_device_id device, xmc_probe *probe);
 
 #define XMC_OPTIONS_BYTES 512
-struct xmc_settings; /* heap properties in force */
 
+/* The heap properties in force */
 typedef struct xmc_settings {
   int backing; /* XMC_BACKING_… */
   int coalescing;
@@ -62,9 +63,8 @@ struct _xmc_heap {
   cl_device_id device;
   cl_command_queue queue; /* in order; for callers that name none */
   cl_program helpers;     /* cl/kernels.cl */
-  cl_mem buffer;          /* the arena, or an alias of the SVM allocation, or NULL */
+  cl_mem buffer;          /* the arena; or the SVM allocation as a buffer, where probe.svm_alias; or NULL */
   void *svm;              /* the arena, or NULL */
-  int alias_is_same;      /* kernels see `buffer` at the address `svm`: pass the buffer, it is tracked */
   xmc_settings settings;
   xmc_probe probe;
   xmcHeap initial; /* the header as xmc_layout made it: magic 0; what reset writes */

@@ -1,0 +1,82 @@
+/* The arena's bytes, whatever it lies in: a buffer, or shared virtual memory with or without a buffer that
+ * stands for it. */
+#include "internal.h"
+
+cl_int xmc_arena_queue(xmc_heap heap, cl_command_queue queue, cl_command_queue *use) {
+  cl_context context = NULL;
+  cl_device_id device = NULL;
+  cl_int status = xmc_check_handle(heap);
+  if (status != CL_SUCCESS)
+    return status;
+  *use = queue ? queue : heap->queue;
+  if (!queue)
+    return CL_SUCCESS;
+  status = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+  if (status == CL_SUCCESS)
+    status = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+  if (status != CL_SUCCESS)
+    return status;
+  return context == heap->context && device == heap->device ? CL_SUCCESS : XMC_HEAP_MISMATCH;
+}
+
+/* The queue to use for [offset, offset + bytes), all its work done */
+static cl_int xmc_arena_begin(xmc_heap heap, cl_command_queue *queue, xmc_u64 offset, xmc_u64 bytes) {
+  cl_int status = xmc_arena_queue(heap, *queue, queue);
+  if (status != CL_SUCCESS)
+    return status;
+  if (offset > heap->header.bytes || bytes > heap->header.bytes - offset)
+    return CL_INVALID_VALUE;
+  return clFinish(*queue);
+}
+
+cl_int xmc_arena_read(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xmc_u64 bytes, void *to) {
+  cl_int status = xmc_arena_begin(heap, &queue, offset, bytes);
+  if (status != CL_SUCCESS || bytes == 0)
+    return status;
+  if (heap->svm)
+    return clEnqueueSVMMemcpy(queue, CL_TRUE, to, (char *)heap->svm + offset, (size_t)bytes, 0, NULL, NULL);
+  return clEnqueueReadBuffer(queue, heap->buffer, CL_TRUE, (size_t)offset, (size_t)bytes, to, 0, NULL, NULL);
+}
+
+cl_int xmc_arena_write(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xmc_u64 bytes, const void *from) {
+  cl_int status = xmc_arena_begin(heap, &queue, offset, bytes);
+  if (status != CL_SUCCESS || bytes == 0)
+    return status;
+  if (heap->svm)
+    return clEnqueueSVMMemcpy(queue, CL_TRUE, (char *)heap->svm + offset, from, (size_t)bytes, 0, NULL, NULL);
+  return clEnqueueWriteBuffer(queue, heap->buffer, CL_TRUE, (size_t)offset, (size_t)bytes, from, 0, NULL, NULL);
+}
+
+cl_int xmc_arena_map(xmc_heap heap, cl_command_queue queue, xmcHeap **arena) {
+  size_t bytes;
+  cl_int status = xmc_arena_begin(heap, &queue, 0, 0);
+  if (status != CL_SUCCESS)
+    return status;
+  bytes = (size_t)heap->header.bytes;
+  if (!heap->svm) {
+    *arena = clEnqueueMapBuffer(queue, heap->buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, NULL, NULL,
+                                &status);
+    return status;
+  }
+  *arena = heap->svm;
+  if (heap->settings.backing == XMC_BACKING_SVM_FINE)
+    return CL_SUCCESS;
+  return clEnqueueSVMMap(queue, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, heap->svm, bytes, 0, NULL, NULL);
+}
+
+cl_int xmc_arena_unmap(xmc_heap heap, cl_command_queue queue, xmcHeap *arena) {
+  cl_int status = xmc_arena_queue(heap, queue, &queue);
+  if (status != CL_SUCCESS)
+    return status;
+  if (!heap->svm)
+    status = clEnqueueUnmapMemObject(queue, heap->buffer, arena, 0, NULL, NULL);
+  else if (heap->settings.backing != XMC_BACKING_SVM_FINE)
+    status = clEnqueueSVMUnmap(queue, heap->svm, 0, NULL, NULL);
+  return status == CL_SUCCESS ? clFinish(queue) : status;
+}
+
+cl_int xmc_arena_set_arg(xmc_heap heap, cl_kernel kernel, cl_uint index) {
+  if (!heap->buffer)
+    return clSetKernelArgSVMPointer(kernel, index, heap->svm);
+  return clSetKernelArg(kernel, index, sizeof heap->buffer, &heap->buffer);
+}

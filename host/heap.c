@@ -1,0 +1,291 @@
+/* The life of a heap: an arena, the program that initialises it, and a count of references.
+ *
+ * Releasing a heap with work queued. OpenCL keeps a buffer until the commands that use it have ended, but
+ * clSVMFree frees at once. So an SVM arena is passed to kernels as a buffer made of the SVM pointer
+ * (CL_MEM_USE_HOST_PTR), where the probe found that kernels see it at the same address; OpenCL tracks that
+ * buffer's use, and the callback at its end frees the SVM memory. Where they do not, kernels get the SVM
+ * pointer itself, and XMC_HEAP_DEFERRED_RELEASE says so.
+ */
+#include "internal.h"
+#include "layout.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- properties ---- */
+
+static int xmc_set_property(xmc_settings *settings, xmc_heap_properties name, xmc_heap_properties value) {
+  switch (name) {
+  case XMC_HEAP_BACKING:
+    settings->backing = (int)value;
+    return value >= XMC_BACKING_BUFFER && value <= XMC_BACKING_SVM_FINE;
+  case XMC_HEAP_COALESCING:
+    settings->coalescing = (int)value;
+    return value >= XMC_COALESCE_NONE && value <= XMC_COALESCE_CLASS;
+  case XMC_HEAP_FIFOS:
+    settings->fifos = value;
+    return value == XMC_FIFOS_DEFAULT || (value >= 0 && value <= 1 << 20);
+  case XMC_HEAP_FIFO_START:
+    settings->fifo_start = (xmc_u32)value;
+    return value >= 0 && (uint64_t)value <= 0xffffffffu;
+  case XMC_HEAP_DEBUG:
+    settings->debug = (int)value;
+    return value >= 0 && value <= XMC_DEBUG_MAX;
+  default:
+    return 0;
+  }
+}
+
+static cl_int xmc_read_properties(const xmc_heap_properties *properties, xmc_settings *settings) {
+  const xmc_heap_properties *p, *q;
+  *settings = (xmc_settings){XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0};
+  for (p = properties; p && *p; p += 2) {
+    for (q = properties; q != p; q += 2)
+      if (*q == *p)
+        return CL_INVALID_PROPERTY;
+    if (!xmc_set_property(settings, p[0], p[1]))
+      return CL_INVALID_PROPERTY;
+  }
+  return CL_SUCCESS;
+}
+
+static cl_int xmc_check_device(cl_context context, cl_device_id device) {
+  cl_device_id *devices;
+  size_t bytes = 0, i;
+  cl_int status = clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &bytes);
+  if (status != CL_SUCCESS)
+    return status;
+  devices = malloc(bytes);
+  if (!devices)
+    return CL_OUT_OF_HOST_MEMORY;
+  status = clGetContextInfo(context, CL_CONTEXT_DEVICES, bytes, devices, NULL);
+  if (status == CL_SUCCESS) {
+    status = CL_INVALID_DEVICE;
+    for (i = 0; i < bytes / sizeof *devices; i++)
+      if (devices[i] == device)
+        status = CL_SUCCESS;
+  }
+  free(devices);
+  return status;
+}
+
+/* ---- the arena's memory ---- */
+
+typedef struct xmc_svm_owner {
+  cl_context context;
+  void *svm;
+} xmc_svm_owner;
+
+/* The buffer that stood for an SVM arena is gone, and with it all commands on it. */
+static void CL_CALLBACK xmc_free_svm(cl_mem buffer, void *data) {
+  xmc_svm_owner *owner = data;
+  (void)buffer;
+  clSVMFree(owner->context, owner->svm);
+  clReleaseContext(owner->context);
+  free(owner);
+}
+
+/* A buffer over heap->svm, whose end frees it */
+static cl_int xmc_alias_svm(xmc_heap heap, size_t bytes) {
+  xmc_svm_owner *owner = malloc(sizeof *owner);
+  cl_int status;
+  if (!owner)
+    return CL_OUT_OF_HOST_MEMORY;
+  status = clRetainContext(heap->context);
+  if (status != CL_SUCCESS) {
+    free(owner);
+    return status;
+  }
+  owner->context = heap->context;
+  owner->svm = heap->svm;
+  heap->buffer = clCreateBuffer(heap->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, heap->svm, &status);
+  if (status == CL_SUCCESS)
+    status = clSetMemObjectDestructorCallback(heap->buffer, xmc_free_svm, owner);
+  if (status != CL_SUCCESS) {
+    if (heap->buffer)
+      clReleaseMemObject(heap->buffer);
+    heap->buffer = NULL;
+    clReleaseContext(owner->context);
+    free(owner);
+  }
+  return status;
+}
+
+static cl_int xmc_allocate(xmc_heap heap, size_t bytes) {
+  cl_svm_mem_flags flags = CL_MEM_READ_WRITE;
+  cl_int status;
+  if (heap->settings.backing == XMC_BACKING_BUFFER) {
+    heap->buffer = clCreateBuffer(heap->context, CL_MEM_READ_WRITE, bytes, NULL, &status);
+    return status;
+  }
+  if (heap->settings.backing == XMC_BACKING_SVM_FINE)
+    flags |= CL_MEM_SVM_FINE_GRAIN_BUFFER;
+  if (heap->settings.backing == XMC_BACKING_SVM_FINE && (heap->probe.svm & CL_DEVICE_SVM_ATOMICS))
+    flags |= CL_MEM_SVM_ATOMICS;
+  heap->svm = clSVMAlloc(heap->context, flags, bytes, 0);
+  if (!heap->svm)
+    return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  return heap->probe.svm_alias ? xmc_alias_svm(heap, bytes) : CL_SUCCESS;
+}
+
+static int xmc_svm_is_missing(const xmc_heap heap) {
+  cl_bitfield svm = heap->probe.svm;
+  if (heap->settings.backing == XMC_BACKING_SVM)
+    return !(svm & (CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | CL_DEVICE_SVM_FINE_GRAIN_BUFFER));
+  return heap->settings.backing == XMC_BACKING_SVM_FINE && !(svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER);
+}
+
+/* ---- the arena's contents ---- */
+
+static cl_int xmc_launch(xmc_heap heap, cl_command_queue queue, const char *name, size_t items,
+                         const cl_event *after, cl_event *event) {
+  cl_int status;
+  cl_kernel kernel = clCreateKernel(heap->helpers, name, &status);
+  if (status != CL_SUCCESS)
+    return status;
+  status = xmc_arena_set_arg(heap, kernel, 0);
+  if (status == CL_SUCCESS)
+    status = clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, NULL, after ? 1 : 0, after, event);
+  clReleaseKernel(kernel);
+  return status;
+}
+
+/* Header, tables, then the magic: each waits for the one before, whatever the queue's kind. */
+static cl_int xmc_initialise(xmc_heap heap, cl_command_queue queue) {
+  unsigned char header[XMC_HEADER_BYTES] = {0};
+  size_t items = (size_t)heap->probe.units * (heap->probe.gpu ? 2048u : 64u);
+  cl_event tables = NULL;
+  cl_int status;
+  memcpy(header, &heap->initial, sizeof heap->initial);
+  status = xmc_arena_write(heap, queue, 0, sizeof header, header);
+  if (status == CL_SUCCESS)
+    status = xmc_launch(heap, queue, "xmc_init", items, NULL, &tables);
+  if (status == CL_SUCCESS)
+    status = xmc_launch(heap, queue, "xmc_init_finish", 1, &tables, NULL);
+  if (tables)
+    clReleaseEvent(tables);
+  return status == CL_SUCCESS ? clFinish(queue) : status;
+}
+
+/* FIFOs a class by default: one for each sub-group that can be resident; CPU devices run a work-group on
+ * each unit, and some more slots keep neighbours apart. */
+static xmc_u32 xmc_default_fifos(const xmc_probe *probe) {
+  return probe->gpu ? probe->units * 64u : (4u * probe->units + 63u) / 64u * 64u;
+}
+
+static cl_int xmc_plan(xmc_heap heap, size_t bytes) {
+  xmc_layout_request request = {0};
+  int by_device = heap->settings.fifos == XMC_FIFOS_DEFAULT;
+  if (bytes > heap->probe.max_bytes)
+    return XMC_HEAP_TOO_LARGE;
+  request.slots = by_device ? xmc_default_fifos(&heap->probe) : (xmc_u32)heap->settings.fifos;
+  request.slots_exact = !by_device;
+  request.fifo_start = heap->settings.fifo_start;
+  request.coalescing = (xmc_u32)heap->settings.coalescing;
+  request.debug = (xmc_u32)heap->settings.debug;
+  if (!xmc_layout(&heap->initial, bytes, &request))
+    return XMC_HEAP_TOO_SMALL;
+  heap->initial.magic = 0;
+  heap->header = heap->initial;
+  return CL_SUCCESS;
+}
+
+/* ---- creation and the end ---- */
+
+static void xmc_destroy(xmc_heap heap) {
+  heap->tag = 0;
+  if (heap->queue)
+    clFinish(heap->queue);
+  if (heap->buffer)
+    clReleaseMemObject(heap->buffer); /* an alias frees the SVM memory when it goes */
+  else if (heap->svm)
+    clSVMFree(heap->context, heap->svm);
+  if (heap->helpers)
+    clReleaseProgram(heap->helpers);
+  if (heap->queue)
+    clReleaseCommandQueue(heap->queue);
+  if (heap->context)
+    clReleaseContext(heap->context);
+  free(heap);
+}
+
+static cl_int xmc_create(xmc_heap heap, size_t bytes) {
+  cl_int status = xmc_probe_device(heap->context, heap->device, &heap->probe);
+  if (status != CL_SUCCESS)
+    return status;
+  if (xmc_svm_is_missing(heap))
+    return XMC_SVM_UNAVAILABLE;
+  status = xmc_plan(heap, bytes);
+  if (status != CL_SUCCESS)
+    return status;
+  xmc_write_options(&heap->probe, &heap->settings, heap->options);
+  heap->queue = clCreateCommandQueue(heap->context, heap->device, 0, &status);
+  if (status != CL_SUCCESS)
+    return status;
+  status = xmc_build(heap->context, heap->device, xmc_source_kernels, heap->options, &heap->helpers, NULL, 0);
+  if (status != CL_SUCCESS)
+    return status == CL_BUILD_PROGRAM_FAILURE ? XMC_DEVICE_UNUSABLE : status;
+  status = xmc_allocate(heap, bytes);
+  if (status != CL_SUCCESS)
+    return status;
+  status = xmc_initialise(heap, heap->queue);
+  if (status == CL_SUCCESS)
+    status = xmc_arena_read(heap, heap->queue, 0, sizeof heap->header, &heap->header);
+  if (status == CL_SUCCESS && (heap->header.magic != XMC_MAGIC || heap->header.bytes != heap->initial.bytes))
+    status = XMC_DEVICE_UNUSABLE;
+  return status;
+}
+
+xmc_heap xmcCreateHeap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
+                       size_t bytes, cl_int *errcode_ret) {
+  xmc_heap heap = NULL;
+  xmc_settings settings;
+  cl_int status = context ? xmc_check_device(context, device) : CL_INVALID_CONTEXT;
+  if (status == CL_SUCCESS)
+    status = xmc_read_properties(properties, &settings);
+  if (status != CL_SUCCESS)
+    goto cleanup;
+  heap = calloc(1, sizeof *heap);
+  status = CL_OUT_OF_HOST_MEMORY;
+  if (!heap)
+    goto cleanup;
+  atomic_init(&heap->references, 1);
+  heap->tag = XMC_HEAP_TAG;
+  heap->device = device;
+  heap->settings = settings;
+  status = clRetainContext(context);
+  if (status != CL_SUCCESS)
+    goto cleanup;
+  heap->context = context;
+  status = xmc_create(heap, bytes);
+cleanup:
+  if (status != CL_SUCCESS && heap) {
+    xmc_destroy(heap);
+    heap = NULL;
+  }
+  if (errcode_ret)
+    *errcode_ret = status;
+  return heap;
+}
+
+cl_int xmc_check_handle(xmc_heap heap) {
+  return heap && heap->tag == XMC_HEAP_TAG ? CL_SUCCESS : XMC_INVALID_HEAP;
+}
+
+cl_int xmcRetainHeap(xmc_heap heap) {
+  cl_int status = xmc_check_handle(heap);
+  if (status == CL_SUCCESS)
+    atomic_fetch_add_explicit(&heap->references, 1, memory_order_relaxed);
+  return status;
+}
+
+cl_int xmcReleaseHeap(xmc_heap heap) {
+  cl_int status = xmc_check_handle(heap);
+  if (status == CL_SUCCESS && atomic_fetch_sub_explicit(&heap->references, 1, memory_order_acq_rel) == 1)
+    xmc_destroy(heap);
+  return status;
+}
+
+cl_int xmcResetHeap(xmc_heap heap, cl_command_queue queue) {
+  cl_int status = xmc_arena_queue(heap, queue, &queue);
+  return status == CL_SUCCESS ? xmc_initialise(heap, queue) : status;
+}

@@ -1,0 +1,238 @@
+/* What a device can do. Its macros and extension strings may lie (some declare what does not build, some
+ * build what computes wrong answers), so after the queries each candidate path is built, run on a small
+ * problem and its results compared. The first that works is taken:
+ *
+ *   NVIDIA                          inline PTX: lanes and device-scope order, OpenCL C 3.0, else 1.2
+ *   device-scope C11 atomics        OpenCL C 3.0, else 2.0; on GPUs with ballot and shuffle with lanes
+ *   cl_khr_int64_*_atomics          OpenCL C 1.2, likewise
+ *
+ * Sub-group collectives are probed beside it. The answers are kept for the life of the process.
+ */
+#include "probe.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* cl_nv_device_attribute_query */
+#define XMC_COMPUTE_CAPABILITY_MAJOR_NV 0x4000
+
+/* An extension by its whole name */
+static int xmc_has_word(const char *words, const char *word) {
+  size_t n = strlen(word);
+  const char *at;
+  for (at = words; (at = strstr(at, word)) != NULL; at += n)
+    if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
+      return 1;
+  return 0;
+}
+
+static char *xmc_device_string(cl_device_id device, cl_device_info name) {
+  size_t bytes = 0;
+  char *text;
+  if (clGetDeviceInfo(device, name, 0, NULL, &bytes) != CL_SUCCESS)
+    bytes = 0;
+  text = calloc(1, bytes + 1);
+  if (text && bytes && clGetDeviceInfo(device, name, bytes, text, NULL) != CL_SUCCESS)
+    text[0] = '\0';
+  return text;
+}
+
+/* Tries the path that probe's fields describe, in OpenCL C `std`. */
+static int xmc_path_works(const xmc_bench *bench, const char *std, const char *path) {
+  static const xmc_settings plain = {XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0};
+  xmc_probe *probe = bench->probe;
+  char options[XMC_OPTIONS_BYTES];
+  snprintf(probe->std, sizeof probe->std, "%s", std);
+  snprintf(probe->path, sizeof probe->path, "%s, OpenCL C %s", path, std + 2);
+  xmc_say(probe, "try %s:", probe->path);
+  xmc_write_options(probe, &plain, options);
+  if (!xmc_atomics_work(bench, options) || (probe->simt && !xmc_lanes_work(bench, options)))
+    return 0;
+  xmc_say(probe, "  builds and computes right: taken");
+  return 1;
+}
+
+static cl_int xmc_choose_path(const xmc_bench *bench, const char *extensions, cl_uint version) {
+  static const char *const stds[] = {"CL3.0", "CL2.0", "CL1.2"};
+  xmc_probe *probe = bench->probe;
+  int lanes, i;
+  if (probe->nvidia) {
+    probe->simt = 1;
+    for (i = 0; i < 3; i += 2) /* its OpenCL C 2.0 is a subset */
+      if (xmc_path_works(bench, stds[i], "NVIDIA PTX"))
+        return CL_SUCCESS;
+    probe->nvidia = probe->redux = probe->simt = 0;
+  }
+  lanes = probe->gpu && xmc_has_word(extensions, "cl_khr_subgroup_ballot") &&
+          xmc_has_word(extensions, "cl_khr_subgroup_shuffle");
+  for (probe->simt = lanes; probe->simt >= 0; probe->simt--) {
+    const char *how = probe->simt ? "sub-group lanes, " : "";
+    char path[64];
+    probe->c11 = 1;
+    snprintf(path, sizeof path, "%sC11 atomics", how);
+    for (i = version >= 300 ? 0 : 1; i < 2 && version >= 200; i++)
+      if (xmc_path_works(bench, stds[i], path))
+        return CL_SUCCESS;
+    probe->c11 = 0;
+    snprintf(path, sizeof path, "%scl_khr_int64 atomics", how);
+    if (xmc_path_works(bench, "CL1.2", path))
+      return CL_SUCCESS;
+  }
+  probe->simt = 0;
+  snprintf(probe->path, sizeof probe->path, "none");
+  return xmc_has_word(extensions, "cl_khr_int64_base_atomics") ? XMC_DEVICE_UNUSABLE : XMC_NO_INT64_ATOMICS;
+}
+
+static void xmc_choose_subgroups(const xmc_bench *bench, const char *extensions) {
+  static const xmc_settings plain = {XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0};
+  xmc_probe *probe = bench->probe;
+  char options[XMC_OPTIONS_BYTES];
+  if (!xmc_has_word(extensions, "cl_khr_subgroup_ballot")) {
+    xmc_say(probe, "sub-group collectives: none (no cl_khr_subgroup_ballot)");
+    return;
+  }
+  xmc_say(probe, "sub-group collectives:");
+  probe->subgroups = 1;
+  xmc_write_options(probe, &plain, options);
+  probe->subgroups = xmc_subgroups_work(bench, options);
+  if (probe->subgroups)
+    xmc_say(probe, "  ballot, broadcast and scan compute right: taken");
+}
+
+static void xmc_choose_svm(const xmc_bench *bench) {
+  static const xmc_settings plain = {XMC_BACKING_SVM, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0};
+  xmc_probe *probe = bench->probe;
+  char options[XMC_OPTIONS_BYTES];
+  if (!probe->svm) {
+    xmc_say(probe, "shared virtual memory: none");
+    return;
+  }
+  xmc_write_options(probe, &plain, options);
+  probe->svm_alias = xmc_svm_alias_works(bench, options);
+  xmc_say(probe, "shared virtual memory: %s%s; kernels get %s", probe->svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER ? "fine" : "coarse",
+          probe->svm & CL_DEVICE_SVM_ATOMICS ? " with atomics" : "",
+          probe->svm_alias ? "it as a buffer, whose use OpenCL tracks" : "its address");
+}
+
+/* Asks the device; CL_SUCCESS or an OpenCL error. */
+static cl_int xmc_query(xmc_probe *probe, cl_uint *version) {
+  cl_device_id device = probe->device;
+  cl_platform_id platform = NULL;
+  cl_device_type type = 0;
+  cl_uint vendor_id = 0, major = 0, capability = 0;
+  char *vendor = NULL, *device_version = NULL;
+  unsigned first = 0, second = 0;
+  cl_int status = clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+  if (status == CL_SUCCESS)
+    status = clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof probe->units, &probe->units, NULL);
+  if (status == CL_SUCCESS)
+    status = clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof probe->max_bytes, &probe->max_bytes, NULL);
+  if (status == CL_SUCCESS)
+    status = clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+  if (status != CL_SUCCESS)
+    return status;
+  clGetDeviceInfo(device, CL_DEVICE_VENDOR_ID, sizeof vendor_id, &vendor_id, NULL);
+  clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof probe->name - 1, probe->name, NULL);
+  clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof probe->platform - 1, probe->platform, NULL);
+  vendor = xmc_device_string(device, CL_DEVICE_VENDOR);
+  device_version = xmc_device_string(device, CL_DEVICE_VERSION);
+  if (vendor && device_version && sscanf(device_version, "OpenCL %u.%u", &first, &second) == 2) {
+    *version = first * 100 + second * 10;
+    probe->gpu = (type & CL_DEVICE_TYPE_GPU) != 0;
+    probe->nvidia = probe->gpu && (vendor_id == 0x10de || strstr(vendor, "NVIDIA"));
+    probe->race_checker = strstr(probe->name, "Oclgrind") != NULL;
+    if (*version >= 200 &&
+        clGetDeviceInfo(device, CL_DEVICE_SVM_CAPABILITIES, sizeof probe->svm, &probe->svm, NULL) != CL_SUCCESS)
+      probe->svm = 0;
+    if (probe->nvidia &&
+        clGetDeviceInfo(device, XMC_COMPUTE_CAPABILITY_MAJOR_NV, sizeof major, &major, NULL) == CL_SUCCESS)
+      capability = major;
+    probe->redux = capability >= 8;
+    xmc_say(probe, "%s device of %s: %s, %u compute units", probe->gpu ? "GPU" : "CPU or other", vendor,
+            device_version, probe->units);
+    if (capability)
+      xmc_say(probe, "compute capability %u.x: redux.sync %s", capability, probe->redux ? "used" : "missing");
+  } else {
+    status = CL_OUT_OF_HOST_MEMORY;
+  }
+  free(vendor);
+  free(device_version);
+  return status;
+}
+
+static cl_int xmc_probe_now(cl_context context, cl_device_id device, xmc_probe *probe) {
+  xmc_bench bench = {NULL, NULL, probe};
+  char *extensions = NULL;
+  cl_uint version = 0;
+  cl_int status;
+  memset(probe, 0, sizeof *probe);
+  probe->device = device;
+  status = xmc_query(probe, &version);
+  if (status != CL_SUCCESS)
+    return status;
+  extensions = xmc_device_string(device, CL_DEVICE_EXTENSIONS);
+  status = CL_OUT_OF_HOST_MEMORY;
+  if (!extensions)
+    goto cleanup;
+  if (context) {
+    status = clRetainContext(context);
+    if (status == CL_SUCCESS)
+      bench.context = context;
+  } else {
+    bench.context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+  }
+  if (status != CL_SUCCESS)
+    goto cleanup;
+  bench.queue = clCreateCommandQueue(bench.context, device, 0, &status);
+  if (status != CL_SUCCESS)
+    goto cleanup;
+  probe->status = xmc_choose_path(&bench, extensions, version);
+  if (probe->status == CL_SUCCESS) {
+    xmc_choose_subgroups(&bench, extensions);
+    xmc_choose_svm(&bench);
+  }
+cleanup:
+  free(extensions);
+  if (bench.queue)
+    clReleaseCommandQueue(bench.queue);
+  if (bench.context)
+    clReleaseContext(bench.context);
+  return status;
+}
+
+/* Sub-devices come and go, and their ids with them: only whole devices are remembered. */
+static int xmc_is_sub_device(cl_device_id device) {
+  cl_device_id parent = NULL;
+  return clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) == CL_SUCCESS && parent;
+}
+
+cl_int xmc_probe_device(cl_context context, cl_device_id device, xmc_probe *probe) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static struct xmc_known {
+    xmc_probe probe;
+    struct xmc_known *next;
+  } *known;
+  struct xmc_known *k;
+  cl_int status = CL_SUCCESS;
+  if (xmc_is_sub_device(device)) {
+    status = xmc_probe_now(context, device, probe);
+    return status == CL_SUCCESS ? probe->status : status;
+  }
+  pthread_mutex_lock(&lock); /* held while probing, so that each device is probed once */
+  for (k = known; k && k->probe.device != device; k = k->next)
+    ;
+  if (k) {
+    *probe = k->probe;
+  } else {
+    status = xmc_probe_now(context, device, probe);
+    k = status == CL_SUCCESS ? malloc(sizeof *k) : NULL;
+    if (k) {
+      k->probe = *probe;
+      k->next = known;
+      known = k;
+    }
+  }
+  pthread_mutex_unlock(&lock);
+  return status == CL_SUCCESS ? probe->status : status;
+}

@@ -1,0 +1,70 @@
+/* What the host library runs once on each device to see whether a path works: the platform's atomics and
+ * lanes, and the sub-group functions. The host checks the results (host/probe.c).
+ */
+#include "arena.h"
+#include "platform.h"
+
+/* out[0] gets 2^32 + 1 a work-item by addition, out[1] 2^40 by compare-and-swap, out[2] bit id % 64 set,
+ * out[3] bit id % 64 cleared, the two halves of out[4] 1 each by 32-bit compare-and-swap; out[8 + id] is
+ * id + 1. */
+__kernel void xmc_probe_atomics(__global ulong *out) {
+  uint id = (uint)get_global_id(0);
+  __global uint *half = (__global uint *)(out + 4) + (id & 1u);
+  ulong bit = (ulong)1 << (id & 63u), seen;
+  uint seen32;
+  xmc_add_relaxed64(out, ((ulong)1 << 32) + 1u);
+  do
+    seen = xmc_load_relaxed64(out + 1);
+  while (xmc_cas_acq_rel64(out + 1, seen, seen + ((ulong)1 << 40)) != seen);
+  xmc_or_release64(out + 2, bit);
+  xmc_and_acq_rel64(out + 3, ~bit);
+  do
+    seen32 = xmc_load_acquire32(half);
+  while (xmc_cas_release32(half, seen32, seen32 + 1u) != seen32);
+  xmc_store_release64(out + 8 + id, id + 1u);
+}
+
+/* From divergent flow: out[0] counts the lanes that took part, once by themselves and (out[1]) once by
+ * the first of each group of equal keys; out[2] counts wrong answers. */
+__kernel void xmc_probe_lanes(__global ulong *out) {
+#if XMC_SIMT
+  uint id = (uint)get_global_id(0);
+  if (id % 5u != 2u) {
+    uint key = id % 3u, turn;
+    for (turn = 0; turn <= id % 4u; turn++) {
+      xmc_lanes same = xmc_lanes_matching(key);
+      uint first = xmc_lanes_first(same);
+      uint bit = 1u << (id & 31u);
+      int right = xmc_shuffle32(same, key, first) == key && (xmc_lanes_or32(same, bit) & bit) != 0;
+      xmc_add_relaxed64(out, 1u);
+      if (xmc_lanes_below(same) == 0)
+        xmc_add_relaxed64(out + 1, xmc_lanes_count(same));
+      if (!right || (xmc_lanes_below(same) == 0) != (xmc_lane() == first))
+        xmc_add_relaxed64(out + 2, 1u);
+    }
+  }
+#endif
+}
+
+/* The address of an arena in kernels, and a write to it */
+__kernel void xmc_probe_address(__global ulong *arena, __global ulong *out) {
+  if (get_global_id(0) == 0) {
+    out[0] = (ulong)(size_t)arena;
+    arena[1] = arena[0] + 1;
+  }
+}
+
+#if XMC_HAS_SUBGROUPS
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#pragma OPENCL EXTENSION cl_khr_subgroup_ballot : enable
+/* 8 words a work-item: the ballot of every third, its exclusive scan, the first lane's id, lane, sub-group */
+__kernel void xmc_probe_subgroups(__global uint *out) {
+  uint id = (uint)get_global_id(0);
+  uint vote = id % 3u == 0;
+  uint4 ballot = sub_group_ballot(vote);
+  uint before = sub_group_scan_exclusive_add(vote);
+  uint first = sub_group_broadcast(id, 0);
+  vstore4(ballot, 2 * id, out);
+  vstore4((uint4)(before, first, get_sub_group_local_id(), get_sub_group_id()), 2 * id + 1, out);
+}
+#endif
