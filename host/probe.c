@@ -3,7 +3,7 @@
  * problem and its results compared. The first that works is taken:
  *
  *   NVIDIA                          inline PTX: lanes and device-scope order, OpenCL C 3.0, else 1.2
- *   device-scope C11 atomics        OpenCL C 3.0, else 2.0; on GPUs with ballot and shuffle with lanes
+ *   device-scope C11 atomics        OpenCL C 3.0 (2.0 before that); with lanes on GPUs that have them
  *   cl_khr_int64_*_atomics          OpenCL C 1.2, likewise
  *
  * Sub-group collectives are probed beside it. The answers are kept for the life of the process.
@@ -54,14 +54,13 @@ static int xmc_path_works(const xmc_bench *bench, const char *std, const char *p
 }
 
 static cl_int xmc_choose_path(const xmc_bench *bench, const char *extensions, cl_uint version) {
-  static const char *const stds[] = {"CL3.0", "CL2.0", "CL1.2"};
   xmc_probe *probe = bench->probe;
-  int lanes, i;
+  int lanes;
   if (probe->nvidia) {
     probe->simt = 1;
-    for (i = 0; i < 3; i += 2) /* its OpenCL C 2.0 is a subset */
-      if (xmc_path_works(bench, stds[i], "NVIDIA PTX"))
-        return CL_SUCCESS;
+    if ((version >= 300 && xmc_path_works(bench, "CL3.0", "NVIDIA PTX")) ||
+        xmc_path_works(bench, "CL1.2", "NVIDIA PTX"))
+      return CL_SUCCESS;
     probe->nvidia = probe->redux = probe->simt = 0;
   }
   lanes = probe->gpu && xmc_has_word(extensions, "cl_khr_subgroup_ballot") &&
@@ -71,9 +70,8 @@ static cl_int xmc_choose_path(const xmc_bench *bench, const char *extensions, cl
     char path[64];
     probe->c11 = 1;
     snprintf(path, sizeof path, "%sC11 atomics", how);
-    for (i = version >= 300 ? 0 : 1; i < 2 && version >= 200; i++)
-      if (xmc_path_works(bench, stds[i], path))
-        return CL_SUCCESS;
+    if (version >= 200 && xmc_path_works(bench, version >= 300 ? "CL3.0" : "CL2.0", path))
+      return CL_SUCCESS;
     probe->c11 = 0;
     snprintf(path, sizeof path, "%scl_khr_int64 atomics", how);
     if (xmc_path_works(bench, "CL1.2", path))
@@ -139,7 +137,7 @@ static cl_int xmc_query(xmc_probe *probe, cl_uint *version) {
   device_version = xmc_device_string(device, CL_DEVICE_VERSION);
   if (vendor && device_version && sscanf(device_version, "OpenCL %u.%u", &first, &second) == 2) {
     *version = first * 100 + second * 10;
-    probe->gpu = (type & CL_DEVICE_TYPE_GPU) != 0;
+    probe->gpu = (type & CL_DEVICE_TYPE_GPU) && !(type & CL_DEVICE_TYPE_CPU); /* simulators say both */
     probe->nvidia = probe->gpu && (vendor_id == 0x10de || strstr(vendor, "NVIDIA"));
     probe->race_checker = strstr(probe->name, "Oclgrind") != NULL;
     if (*version >= 200 &&

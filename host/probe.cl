@@ -9,7 +9,7 @@
  * id + 1. */
 __kernel void xmc_probe_atomics(__global ulong *out) {
   uint id = (uint)get_global_id(0);
-  __global uint *half = (__global uint *)(out + 4) + (id & 1u);
+  __global uint *part = (__global uint *)(out + 4) + (id & 1u);
   ulong bit = (ulong)1 << (id & 63u), seen;
   uint seen32;
   xmc_add_relaxed64(out, ((ulong)1 << 32) + 1u);
@@ -19,8 +19,8 @@ __kernel void xmc_probe_atomics(__global ulong *out) {
   xmc_or_release64(out + 2, bit);
   xmc_and_acq_rel64(out + 3, ~bit);
   do
-    seen32 = xmc_load_acquire32(half);
-  while (xmc_cas_release32(half, seen32, seen32 + 1u) != seen32);
+    seen32 = xmc_load_acquire32(part);
+  while (xmc_cas_release32(part, seen32, seen32 + 1u) != seen32);
   xmc_store_release64(out + 8 + id, id + 1u);
 }
 
