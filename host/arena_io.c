@@ -38,13 +38,15 @@ cl_int xmc_arena_read(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xmc
   return clEnqueueReadBuffer(queue, heap->buffer, CL_TRUE, (size_t)offset, (size_t)bytes, to, 0, NULL, NULL);
 }
 
-cl_int xmc_arena_write(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xmc_u64 bytes, const void *from) {
+cl_int xmc_arena_write(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xmc_u64 bytes,
+                       const void *from) {
   cl_int status = xmc_arena_begin(heap, &queue, offset, bytes);
   if (status != CL_SUCCESS || bytes == 0)
     return status;
   if (heap->svm)
     return clEnqueueSVMMemcpy(queue, CL_TRUE, (char *)heap->svm + offset, from, (size_t)bytes, 0, NULL, NULL);
-  return clEnqueueWriteBuffer(queue, heap->buffer, CL_TRUE, (size_t)offset, (size_t)bytes, from, 0, NULL, NULL);
+  return clEnqueueWriteBuffer(queue, heap->buffer, CL_TRUE, (size_t)offset, (size_t)bytes, from, 0, NULL,
+                              NULL);
 }
 
 cl_int xmc_arena_map(xmc_heap heap, cl_command_queue queue, xmcHeap **arena) {
@@ -54,8 +56,8 @@ cl_int xmc_arena_map(xmc_heap heap, cl_command_queue queue, xmcHeap **arena) {
     return status;
   bytes = (size_t)heap->header.bytes;
   if (!heap->svm) {
-    *arena = clEnqueueMapBuffer(queue, heap->buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, NULL, NULL,
-                                &status);
+    *arena = clEnqueueMapBuffer(queue, heap->buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, NULL,
+                                NULL, &status);
     return status;
   }
   *arena = heap->svm;

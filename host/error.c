@@ -6,20 +6,21 @@ static const struct {
   const char *text;
 } xmc_errors[] = {
     {XMC_HEAP_TOO_SMALL, "XMC_HEAP_TOO_SMALL: the heap has no room for its metadata and one page of 16 KiB"},
-    {XMC_HEAP_TOO_LARGE,
-     "XMC_HEAP_TOO_LARGE: the heap is larger than one allocation may be on this device (CL_DEVICE_MAX_MEM_ALLOC_SIZE)"},
+    {XMC_HEAP_TOO_LARGE, "XMC_HEAP_TOO_LARGE: the heap is larger than one allocation may be on this device "
+                         "(CL_DEVICE_MAX_MEM_ALLOC_SIZE)"},
     {XMC_NO_INT64_ATOMICS,
      "XMC_NO_INT64_ATOMICS: the device has no working 64-bit atomics: neither cl_khr_int64_base_atomics and "
      "cl_khr_int64_extended_atomics, nor C11 atomics at device scope, nor PTX"},
-    {XMC_SVM_UNAVAILABLE,
-     "XMC_SVM_UNAVAILABLE: the device lacks the kind of shared virtual memory that XMC_HEAP_BACKING asks for"},
+    {XMC_SVM_UNAVAILABLE, "XMC_SVM_UNAVAILABLE: the device lacks the kind of shared virtual memory that "
+                          "XMC_HEAP_BACKING asks for"},
     {XMC_DEVICE_UNUSABLE,
      "XMC_DEVICE_UNUSABLE: the device does not build, or does not run correctly, what the library needs"},
     {XMC_INVALID_HEAP, "XMC_INVALID_HEAP: not a heap, or one that was released"},
     {XMC_HEAP_CORRUPT, "XMC_HEAP_CORRUPT: the arena was damaged; xmcCheckHeap's report says what and where"},
-    {XMC_HEAP_MISMATCH,
-     "XMC_HEAP_MISMATCH: the program, kernel or queue is for another device, context, layout or kind of heap"},
-#define XMC_CL(name, words) {name, #name ": " words}
+    {XMC_HEAP_MISMATCH, "XMC_HEAP_MISMATCH: the program, kernel or queue is for another device, context, "
+                        "layout or kind of heap"},
+#define XMC_CL(name, words) \
+  { name, #name ": " words }
     XMC_CL(CL_SUCCESS, "no error"),
     XMC_CL(CL_DEVICE_NOT_FOUND, "no such device"),
     XMC_CL(CL_DEVICE_NOT_AVAILABLE, "device not available"),

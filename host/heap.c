@@ -97,7 +97,8 @@ static cl_int xmc_alias_svm(xmc_heap heap, size_t bytes) {
   }
   owner->context = heap->context;
   owner->svm = heap->svm;
-  heap->buffer = clCreateBuffer(heap->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, heap->svm, &status);
+  heap->buffer =
+      clCreateBuffer(heap->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, heap->svm, &status);
   if (status == CL_SUCCESS)
     status = clSetMemObjectDestructorCallback(heap->buffer, xmc_free_svm, owner);
   if (status != CL_SUCCESS) {
@@ -160,7 +161,7 @@ static cl_int xmc_initialise(xmc_heap heap, cl_command_queue queue) {
   if (status == CL_SUCCESS)
     status = xmc_launch(heap, queue, "xmc_init", items, NULL, &tables);
   if (status == CL_SUCCESS)
-    status = xmc_launch(heap, queue, "xmc_init_finish", 1, &tables, NULL);
+    status = xmc_launch(heap, queue, "xmc_init_done", 1, &tables, NULL);
   if (tables)
     clReleaseEvent(tables);
   return status == CL_SUCCESS ? clFinish(queue) : status;

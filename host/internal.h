@@ -19,19 +19,20 @@
 /* What a device can do. A path is one of cl/platform_*.h in one OpenCL C version. */
 typedef struct xmc_probe {
   cl_device_id device;
-  cl_int status;     /* CL_SUCCESS, or why no path works */
-  cl_uint units;     /* compute units */
+  cl_int status;      /* CL_SUCCESS, or why no path works */
+  cl_uint units;      /* compute units */
   cl_ulong max_bytes; /* largest single allocation */
-  cl_bitfield svm;   /* CL_DEVICE_SVM_CAPABILITIES; 0 before OpenCL 2.0 */
+  cl_bitfield svm;    /* CL_DEVICE_SVM_CAPABILITIES; 0 before OpenCL 2.0 */
   int gpu;
-  int nvidia;        /* inline PTX */
-  int redux;         /* redux.sync: compute capability 8.0 and up */
-  int c11;           /* C11 atomics at device scope */
-  int simt;          /* sub-groups in lock step, ballot from divergent flow */
-  int subgroups;     /* sub-group collectives, called by all */
-  int svm_alias;     /* a buffer made of an SVM pointer has that address in kernels too */
-  int race_checker;  /* shared words are to be loaded by read-modify-write */
-  char std[8];       /* "CL1.2", "CL2.0", "CL3.0" */
+  int nvidia;       /* inline PTX */
+  int redux;        /* redux.sync: compute capability 8.0 and up */
+  int c11;          /* C11 atomics at device scope */
+  int simt;         /* sub-groups in lock step, ballot from divergent flow */
+  int subgroups;    /* sub-group collectives, called by all */
+  int svm_scope;    /* atomics at the scope of all SVM devices build */
+  int svm_alias;    /* a buffer made of an SVM pointer has that address in kernels too */
+  int race_checker; /* shared words are to be loaded by read-modify-write */
+  char std[8];      /* "CL1.2", "CL2.0", "CL3.0" */
   char name[128];
   char platform[128];
   char path[96];
@@ -84,7 +85,8 @@ cl_int xmc_check_handle(xmc_heap heap);
 /* CL_SUCCESS and the queue to use; XMC_INVALID_HEAP; XMC_HEAP_MISMATCH for another device or context. */
 cl_int xmc_arena_queue(xmc_heap heap, cl_command_queue queue, cl_command_queue *use);
 cl_int xmc_arena_read(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xmc_u64 bytes, void *to);
-cl_int xmc_arena_write(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xmc_u64 bytes, const void *from);
+cl_int xmc_arena_write(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xmc_u64 bytes,
+                       const void *from);
 
 /* The whole arena in host memory, for host code to read and write; kernels must not run on it until it is
  * unmapped with the same queue (fine-grained SVM: they may). */

@@ -18,7 +18,7 @@ void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, cha
   if (probe->race_checker)
     xmc_add_option(options, "-DXMC_LOAD_BY_RMW=1");
   /* Host threads may work on a heap in fine-grained memory at the same time as kernels. */
-  if (probe->c11 && settings->backing == XMC_BACKING_SVM_FINE && (probe->svm & CL_DEVICE_SVM_ATOMICS))
+  if (probe->c11 && settings->backing == XMC_BACKING_SVM_FINE && probe->svm_scope)
     xmc_add_option(options, "-DXMC_SCOPE=memory_scope_all_svm_devices");
   else if (probe->c11)
     xmc_add_option(options, "-DXMC_SCOPE=memory_scope_device");

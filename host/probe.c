@@ -98,17 +98,33 @@ static void xmc_choose_subgroups(const xmc_bench *bench, const char *extensions)
     xmc_say(probe, "  ballot, broadcast and scan compute right: taken");
 }
 
-static void xmc_choose_svm(const xmc_bench *bench) {
-  static const xmc_settings plain = {XMC_BACKING_SVM, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0};
+/* Atomics at the scope of all SVM devices: part of OpenCL 2, an option of 3 */
+static int xmc_scope_is_declared(cl_device_id device, cl_uint version) {
+  cl_device_atomic_capabilities scopes = 0;
+  return version < 300 || (clGetDeviceInfo(device, CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES, sizeof scopes,
+                                           &scopes, NULL) == CL_SUCCESS &&
+                           (scopes & CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES));
+}
+
+static void xmc_choose_svm(const xmc_bench *bench, cl_uint version) {
+  static const xmc_settings fine = {XMC_BACKING_SVM_FINE, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0};
   xmc_probe *probe = bench->probe;
   char options[XMC_OPTIONS_BYTES];
   if (!probe->svm) {
     xmc_say(probe, "shared virtual memory: none");
     return;
   }
-  xmc_write_options(probe, &plain, options);
+  /* A CPU device's device scope is the host's as well; so it does without the wider scope. */
+  probe->svm_scope =
+      probe->c11 && (probe->svm & CL_DEVICE_SVM_ATOMICS) && xmc_scope_is_declared(probe->device, version);
+  if (probe->svm_scope) {
+    xmc_write_options(probe, &fine, options);
+    probe->svm_scope = xmc_atomics_work(bench, options);
+  }
+  xmc_write_options(probe, &fine, options);
   probe->svm_alias = xmc_svm_alias_works(bench, options);
-  xmc_say(probe, "shared virtual memory: %s%s; kernels get %s", probe->svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER ? "fine" : "coarse",
+  xmc_say(probe, "shared virtual memory: %s%s; kernels get %s",
+          probe->svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER ? "fine" : "coarse",
           probe->svm & CL_DEVICE_SVM_ATOMICS ? " with atomics" : "",
           probe->svm_alias ? "it as a buffer, whose use OpenCL tracks" : "its address");
 }
@@ -125,7 +141,8 @@ static cl_int xmc_query(xmc_probe *probe, cl_uint *version) {
   if (status == CL_SUCCESS)
     status = clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof probe->units, &probe->units, NULL);
   if (status == CL_SUCCESS)
-    status = clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof probe->max_bytes, &probe->max_bytes, NULL);
+    status = clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof probe->max_bytes, &probe->max_bytes,
+                             NULL);
   if (status == CL_SUCCESS)
     status = clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
   if (status != CL_SUCCESS)
@@ -140,8 +157,8 @@ static cl_int xmc_query(xmc_probe *probe, cl_uint *version) {
     probe->gpu = (type & CL_DEVICE_TYPE_GPU) && !(type & CL_DEVICE_TYPE_CPU); /* simulators say both */
     probe->nvidia = probe->gpu && (vendor_id == 0x10de || strstr(vendor, "NVIDIA"));
     probe->race_checker = strstr(probe->name, "Oclgrind") != NULL;
-    if (*version >= 200 &&
-        clGetDeviceInfo(device, CL_DEVICE_SVM_CAPABILITIES, sizeof probe->svm, &probe->svm, NULL) != CL_SUCCESS)
+    if (*version >= 200 && clGetDeviceInfo(device, CL_DEVICE_SVM_CAPABILITIES, sizeof probe->svm, &probe->svm,
+                                           NULL) != CL_SUCCESS)
       probe->svm = 0;
     if (probe->nvidia &&
         clGetDeviceInfo(device, XMC_COMPUTE_CAPABILITY_MAJOR_NV, sizeof major, &major, NULL) == CL_SUCCESS)
@@ -188,7 +205,7 @@ static cl_int xmc_probe_now(cl_context context, cl_device_id device, xmc_probe *
   probe->status = xmc_choose_path(&bench, extensions, version);
   if (probe->status == CL_SUCCESS) {
     xmc_choose_subgroups(&bench, extensions);
-    xmc_choose_svm(&bench);
+    xmc_choose_svm(&bench, version);
   }
 cleanup:
   free(extensions);
@@ -202,7 +219,8 @@ cleanup:
 /* Sub-devices come and go, and their ids with them: only whole devices are remembered. */
 static int xmc_is_sub_device(cl_device_id device) {
   cl_device_id parent = NULL;
-  return clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) == CL_SUCCESS && parent;
+  return clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) == CL_SUCCESS &&
+         parent;
 }
 
 cl_int xmc_probe_device(cl_context context, cl_device_id device, xmc_probe *probe) {
@@ -210,7 +228,7 @@ cl_int xmc_probe_device(cl_context context, cl_device_id device, xmc_probe *prob
   static struct xmc_known {
     xmc_probe probe;
     struct xmc_known *next;
-  } *known;
+  } * known;
   struct xmc_known *k;
   cl_int status = CL_SUCCESS;
   if (xmc_is_sub_device(device)) {

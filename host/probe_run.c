@@ -38,8 +38,8 @@ static const char *xmc_first_error(char *log) {
 
 /* Builds host/probe.cl and runs one of its kernels, whose arguments are `first`, unless it is NULL, and a
  * buffer with the contents of `out`, which are read back. Says why not. */
-static int xmc_try(const xmc_bench *bench, const char *options, const char *kernel_name, cl_mem first, void *out,
-                   size_t bytes) {
+static int xmc_try(const xmc_bench *bench, const char *options, const char *kernel_name, cl_mem first,
+                   void *out, size_t bytes) {
   xmc_probe *probe = bench->probe;
   char log[2048];
   cl_program program = NULL;
@@ -47,7 +47,8 @@ static int xmc_try(const xmc_bench *bench, const char *options, const char *kern
   cl_mem buffer = NULL;
   size_t global = XMC_PROBE_ITEMS, local = XMC_PROBE_GROUP;
   const char *step = "build";
-  cl_int status = xmc_build(bench->context, probe->device, xmc_source_probe, options, &program, log, sizeof log);
+  cl_int status =
+      xmc_build(bench->context, probe->device, xmc_source_probe, options, &program, log, sizeof log);
   if (status != CL_SUCCESS) {
     xmc_say(probe, "  does not build: %s", xmc_first_error(log));
     goto cleanup;

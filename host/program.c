@@ -168,7 +168,8 @@ cleanup:
 static void xmc_build_log(cl_program program, cl_device_id device, char *log, size_t log_bytes) {
   size_t bytes = 0;
   char *whole = NULL;
-  if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes) == CL_SUCCESS && bytes > 0)
+  if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes) == CL_SUCCESS &&
+      bytes > 0)
     whole = malloc(bytes);
   if (whole && clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, bytes, whole, NULL) == CL_SUCCESS)
     snprintf(log, log_bytes, "%s", whole);

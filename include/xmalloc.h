@@ -38,14 +38,16 @@ extern "C" {
 typedef struct _xmc_heap *xmc_heap;
 
 /* ---- errors: beside OpenCL's own; xmcErrorString says each in words ---- */
-#define XMC_HEAP_TOO_SMALL (-5801)     /* no room for the metadata and one page */
-#define XMC_HEAP_TOO_LARGE (-5802)     /* more than the device can allocate at once, or the layout can address */
-#define XMC_NO_INT64_ATOMICS (-5803)   /* the device has no working 64-bit atomics */
-#define XMC_SVM_UNAVAILABLE (-5804)    /* the device lacks the kind of SVM asked for */
-#define XMC_DEVICE_UNUSABLE (-5805)    /* the device builds or runs none of the library's paths correctly */
-#define XMC_INVALID_HEAP (-5806)       /* NULL or not a heap */
-#define XMC_HEAP_CORRUPT (-5807)       /* an invariant of the arena is broken; see xmc_heap_report */
-#define XMC_HEAP_MISMATCH (-5808)      /* program, kernel or queue belongs to another device, context or layout */
+#define XMC_HEAP_TOO_SMALL (-5801)   /* no room for the metadata and one page */
+#define XMC_HEAP_TOO_LARGE (-5802)   /* more than the device can allocate at once, or the layout can address \
+                                      */
+#define XMC_NO_INT64_ATOMICS (-5803) /* the device has no working 64-bit atomics */
+#define XMC_SVM_UNAVAILABLE (-5804)  /* the device lacks the kind of SVM asked for */
+#define XMC_DEVICE_UNUSABLE (-5805)  /* the device builds or runs none of the library's paths correctly */
+#define XMC_INVALID_HEAP (-5806)     /* NULL or not a heap */
+#define XMC_HEAP_CORRUPT (-5807)     /* an invariant of the arena is broken; see xmc_heap_report */
+#define XMC_HEAP_MISMATCH (-5808) /* program, kernel or queue belongs to another device, context or layout \
+                                   */
 
 /* ---- properties of xmcCreateHeap: a list of name, value, …, 0; each name at most once ---- */
 typedef intptr_t xmc_heap_properties;
@@ -57,12 +59,14 @@ typedef cl_uint xmc_heap_info;
 #define XMC_HEAP_FIFO_START 0x5804 /* first 32-bit sequence number of every FIFO (to test wrap-around) */
 #define XMC_HEAP_DEBUG 0x5805      /* debug level, 0 … XMC_DEBUG_MAX; default 0 */
 
-#define XMC_BACKING_BUFFER 1   /* a cl_mem buffer */
-#define XMC_BACKING_SVM 2      /* coarse-grained shared virtual memory */
-#define XMC_BACKING_SVM_FINE 3 /* fine-grained shared virtual memory, with atomics where the device has them */
+#define XMC_BACKING_BUFFER 1 /* a cl_mem buffer */
+#define XMC_BACKING_SVM 2    /* coarse-grained shared virtual memory */
+#define XMC_BACKING_SVM_FINE \
+  3 /* fine-grained shared virtual memory, with atomics where the device has them */
 
 #define XMC_COALESCE_NONE 0        /* every work-item by itself */
-#define XMC_COALESCE_COMPARTMENT 1 /* one block a sub-group, cut into compartments (2011, figures 3 and 4) */
+#define XMC_COALESCE_COMPARTMENT 1 /* one block a sub-group, cut into compartments (2011, figures 3 and 4) \
+                                    */
 #define XMC_COALESCE_CLASS 2       /* one claim for the lanes of a sub-group that want the same size class */
 
 #define XMC_FIFOS_DEFAULT (-1) /* one a resident sub-group, fewer in small heaps */
@@ -107,8 +111,8 @@ XMALLOC_EXPORT cl_int xmcSetKernelArgHeap(cl_kernel kernel, cl_uint index, xmc_h
 #define XMC_HEAP_SVM_POINTER 0x5816      /* void *: the arena's address; NULL for a buffer */
 #define XMC_HEAP_DEFERRED_RELEASE 0x5817 /* cl_bool: xmcReleaseHeap is safe with work queued */
 #define XMC_HEAP_SUB_GROUPS 0x5818       /* cl_bool: programs have XMC_HAS_SUBGROUPS */
-#define XMC_HEAP_PATH 0x5819             /* char[]: the path programs take, such as "NVIDIA PTX, OpenCL C 3.0" */
-#define XMC_HEAP_WHY 0x581a              /* char[]: what the probe found, one line a finding */
+#define XMC_HEAP_PATH 0x5819 /* char[]: the path programs take, such as "NVIDIA PTX, OpenCL C 3.0" */
+#define XMC_HEAP_WHY 0x581a  /* char[]: what the probe found, one line a finding */
 
 /* As clGetDeviceInfo: `size` is the room at `value`; `size_ret` gets the size of the answer. `value` or
  * `size_ret` may be NULL. Errors: XMC_INVALID_HEAP; CL_INVALID_VALUE (unknown name, too little room). */
@@ -133,8 +137,8 @@ typedef struct xmc_heap_stats {
   cl_ulong first_failure_size; /* bytes asked for by the first request that failed */
   cl_ulong first_failure_id;   /* its work-item's global linear id */
   cl_ulong double_frees;
-  cl_ulong invalid_frees;      /* of pointers that never were a block's */
-  cl_ulong first_double_free;  /* xmcRef of the first one; for pointers outside the arena its low bits */
+  cl_ulong invalid_frees;     /* of pointers that never were a block's */
+  cl_ulong first_double_free; /* xmcRef of the first one; for pointers outside the arena its low bits */
   cl_ulong first_invalid_free;
   cl_ulong class_bytes[XMC_STATS_CLASSES];       /* size of a Basicblock of each class */
   cl_ulong class_live_blocks[XMC_STATS_CLASSES]; /* how many of them are live */
@@ -159,10 +163,10 @@ typedef enum xmc_problem {
 } xmc_problem;
 
 typedef struct xmc_heap_report {
-  cl_ulong problems;  /* how many were found; the rest is about the first */
-  cl_ulong offset;    /* where in the arena, bytes */
+  cl_ulong problems; /* how many were found; the rest is about the first */
+  cl_ulong offset;   /* where in the arena, bytes */
   xmc_problem code;
-  char message[244];  /* in words */
+  char message[244]; /* in words */
 } xmc_heap_report;
 
 /* Verifies every invariant of the arena, which must be quiet. CL_SUCCESS: intact. XMC_HEAP_CORRUPT: the
