@@ -1,0 +1,190 @@
+/* The benchmark program: what its files share.
+ *
+ *   options.c          command line
+ *   device.c           device, queue, heaps, programs, timed launches
+ *   rows.c             one measured figure = one row; series of rounds; CSV and JSON
+ *   table.c            the table, with ratios to the floor and to peers
+ *   peers.c            other allocators, as child processes that print rows
+ *   workloads*.c       what is measured; registered in xmc_bench.c
+ *   kernels/           the kernels, embedded in the program
+ *
+ * A row's identity is its key, workload:threads:bytes:detail. Rows of different allocators with one key are
+ * compared. The workload names are the CSV's: W1 for pair and so on.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue: devices of OpenCL 1.2 have no other */
+#include <CL/cl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <xmalloc.h>
+
+#define BENCH_MAX_REPEAT 256
+#define BENCH_LOCAL_SIZE 256u
+#define BENCH_LANES 32u /* neighbours that count as a sub-group in the workloads */
+
+typedef struct bench_options {
+  const char *device;    /* part of a device's or platform's name, or NULL */
+  const char *workloads; /* names with commas */
+  size_t heap;           /* bytes; 0: the default for the device */
+  size_t workers;        /* work-items of most workloads */
+  int repeat;            /* timed rounds after the cold one */
+  double seconds;        /* time for a row's rounds */
+  double peer_seconds;   /* time for a peer's row */
+  int coalescing;        /* XMC_COALESCE_… */
+  long fifos;            /* FIFOs a class, or XMC_FIFOS_DEFAULT */
+  int backing;           /* XMC_BACKING_… */
+  int peers;
+  const char *csv, *json;
+} bench_options;
+
+typedef struct bench_row {
+  char allocator[32];
+  char workload[24];
+  char params[192];
+  char key[96];
+  size_t threads, bytes;
+  double value; /* milliseconds; the share of the heap for W5util */
+  double floor; /* the same without an allocator; 0: none */
+  unsigned long failures;
+  int peer; /* another allocator's: a column of the table, not a line */
+} bench_row;
+
+typedef struct bench_program bench_program;
+
+typedef struct bench {
+  bench_options options;
+  char command[512];
+  cl_platform_id platform;
+  cl_device_id device;
+  cl_context context;
+  cl_command_queue queue;
+  char device_name[128], driver[96], platform_name[96];
+  int cpu; /* a CPU device */
+  int nvidia;
+  cl_uint units;
+  size_t max_alloc;
+  size_t heap_bytes; /* the heap of most workloads */
+  xmc_heap heap;     /* that heap, made when first asked for */
+  cl_mem counters;   /* two uints: NULLs, mismatches */
+  cl_mem refs;       /* one reference a work-item */
+  cl_mem plain;      /* the floor's memory; grows */
+  size_t refs_count, plain_bytes;
+  bench_program *programs;
+  bench_row *rows;
+  size_t row_count, row_room;
+  size_t section; /* first row of the workload under way */
+  double row_started;
+  unsigned long corrupt; /* heaps found damaged or leaking */
+  char path[128];        /* what xmalloc says it runs on this device */
+} bench;
+
+typedef struct bench_workload {
+  const char *name, *summary;
+  int (*run)(bench *b); /* 0, or 1 after a message */
+} bench_workload;
+
+/* ---- options.c ---- */
+/* 0 to go on, 1 to end well (--help, --list), 2 for wrong arguments. */
+int bench_parse(bench_options *o, int argc, char **argv, const bench_workload *workloads, size_t count);
+
+/* ---- device.c ---- */
+int bench_open(bench *b);
+void bench_close(bench *b);
+/* A heap of its own for a workload; the caller closes it. coalescing < 0 and fifos < -1: as the options say.
+ */
+xmc_heap bench_heap_open(bench *b, size_t bytes, int coalescing, long fifos);
+/* Checks the heap (corruption and leaks count as failures) and releases it. */
+int bench_heap_close(bench *b, xmc_heap heap);
+/* The heap that most workloads share, empty. NULL after a message. */
+xmc_heap bench_heap(bench *b);
+cl_kernel bench_kernel(bench *b, xmc_heap heap, const char *file, const char *name, int optional);
+/* Arguments by letter: h xmc_heap, m cl_mem, u cl_uint, l cl_ulong. */
+int bench_arguments(cl_kernel kernel, const char *letters, ...);
+/* Runs `global` work-items in groups of 256 (fewer if 256 does not divide them) and waits; *ms gets the
+ * device time. */
+int bench_launch(bench *b, cl_kernel kernel, size_t global, double *ms);
+int bench_counters_clear(bench *b);
+int bench_counters_read(bench *b, cl_uint counters[2]);
+/* Memory for at least so many references or bytes; NULL (quietly) if the device has not that much. */
+cl_mem bench_refs(bench *b, size_t count);
+cl_mem bench_plain(bench *b, size_t bytes);
+void bench_error(const char *what, cl_int status);
+double bench_seconds(void);
+/* A number of bytes, K, M or G after it. 1: it is none. */
+int bench_parse_bytes(const char *text, size_t *bytes);
+
+/* ---- rows.c ---- */
+typedef struct bench_series {
+  double cold, ms[BENCH_MAX_REPEAT];
+  int rounds; /* timed ones */
+  int started;
+} bench_series;
+
+/* Starts a row: shows it as under way and starts its clock. */
+void bench_begin(bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* True while the row wants another round. */
+int bench_more(const bench *b, const bench_series *s);
+void bench_sample(bench_series *s, double ms);
+double bench_median(const bench_series *s);
+/* The row, so that the caller may set its floor. `as`: the workload whose rows it is compared with. */
+bench_row *bench_add(bench *b, const char *allocator, const char *workload, const char *as, size_t threads,
+                     size_t bytes, double value, unsigned long failures, const char *params, ...)
+    __attribute__((format(printf, 9, 10)));
+/* The value of `name=` in params; "" if there is none. */
+const char *bench_param(const char *params, const char *name, char *value, size_t room);
+int bench_write_csv(const bench *b, const char *path);
+int bench_write_json(const bench *b, const char *path);
+
+/* ---- table.c ---- */
+void bench_table(const bench *b, const char *name, const char *summary);
+
+/* ---- peers.c ---- */
+/* Runs every peer of this device on the rows of the section that a peer can run. */
+void bench_peers(bench *b);
+
+/* ---- workloads ---- */
+/* The shared shapes of rows. `count` work-items work. */
+int bench_pair(bench *b, xmc_heap heap, const char *workload, size_t count, cl_uint bytes, cl_uint lanes,
+               const char *params);
+int bench_alloc(bench *b, xmc_heap heap, const char *workload, const char *as, size_t count, cl_uint low,
+                cl_uint high);
+size_t bench_fitting(const bench *b, size_t count, size_t bytes, size_t heap_bytes);
+int bench_run_pair(bench *b);
+int bench_run_alloc(bench *b);
+int bench_run_mixed(bench *b);
+int bench_run_scaling(bench *b);
+int bench_run_large(bench *b);
+int bench_run_filled(bench *b);
+int bench_run_oom(bench *b);
+int bench_run_churn(bench *b);
+int bench_run_overlap(bench *b);
+int bench_run_latency(bench *b);
+int bench_run_init(bench *b);
+int bench_run_collective(bench *b);
+int bench_run_modes(bench *b);
+int bench_run_fifos(bench *b);
+int bench_run_threads(bench *b);
+int bench_run_cas(bench *b);
+
+/* One way out of each function: `status` is 1 and `cleanup` releases. */
+#define BENCH_TRY(call) \
+  do { \
+    if ((call) != 0) { \
+      status = 1; \
+      goto cleanup; \
+    } \
+  } while (0)
+#define BENCH_CL(call) \
+  do { \
+    cl_int bench_status_ = (call); \
+    if (bench_status_ != CL_SUCCESS) { \
+      bench_error(#call, bench_status_); \
+      status = 1; \
+      goto cleanup; \
+    } \
+  } while (0)
+#endif

@@ -1,0 +1,30 @@
+/* What kernels, CUDA kernels and host threads of the benchmark share, in the common subset of OpenCL C,
+ * CUDA and C: so that every allocator is asked for the same sizes in the same order. */
+#ifndef BENCH_COMMON_H
+#define BENCH_COMMON_H
+#ifndef BENCH_FN
+#define BENCH_FN static inline
+#endif
+
+#define BENCH_SLOTS 8u /* churn: blocks that one work-item holds at most */
+#define BENCH_CHURN_LOW 8u
+#define BENCH_CHURN_HIGH 512u
+#define BENCH_OVERLAP_WORDS 6u /* overlap: 24 bytes */
+
+/* Every bit of x moves every bit of the result (the finish of MurmurHash3). */
+BENCH_FN unsigned int bench_hash(unsigned int x) {
+  x ^= x >> 16;
+  x *= 0x85ebca6bu;
+  x ^= x >> 13;
+  x *= 0xc2b2ae35u;
+  return x ^ (x >> 16);
+}
+
+/* mixed: the size of work-item `id`, from low to high bytes, both included. */
+BENCH_FN unsigned int bench_size(unsigned int id, unsigned int low, unsigned int high) {
+  return low + bench_hash(id) % (high - low + 1u);
+}
+
+/* churn: the next random number of a work-item. */
+BENCH_FN unsigned int bench_next(unsigned int seed) { return seed * 1664525u + 1013904223u; }
+#endif

@@ -1,0 +1,246 @@
+/* oom, churn, overlap: how much of the heap is handed out, and what happens while it fills and empties. */
+#include "bench.h"
+#include <stdlib.h>
+
+enum { OOM_ITEMS = 65536 }; /* work-items a kernel */
+
+typedef struct oom {
+  bench *b;
+  xmc_heap heap;
+  cl_kernel alloc, mixed, check, release;
+  size_t room;   /* references that fit */
+  size_t handed; /* blocks live */
+  size_t kernels;
+  double ms;
+} oom;
+
+static void oom_close(oom *o) {
+  cl_kernel kernels[] = {o->alloc, o->mixed, o->check, o->release};
+  for (size_t i = 0; i < 4; i++)
+    if (kernels[i])
+      clReleaseKernel(kernels[i]);
+}
+
+static int oom_open(oom *o, bench *b, xmc_heap heap, size_t bytes) {
+  *o = (oom){.b = b, .heap = heap, .room = bytes / 16 + 2 * OOM_ITEMS};
+  o->alloc = bench_kernel(b, heap, "alloc.cl", "alloc", 0);
+  o->mixed = bench_kernel(b, heap, "alloc.cl", "alloc_mixed", 0);
+  o->check = bench_kernel(b, heap, "alloc.cl", "check", 0);
+  o->release = bench_kernel(b, heap, "alloc.cl", "release", 0);
+  if (bench_refs(b, o->room) == NULL) {
+    fprintf(stderr, "\nxmc-bench: oom: no memory for %zu references\n", o->room);
+    return 1;
+  }
+  return !o->alloc || !o->mixed || !o->check || !o->release;
+}
+
+/* Allocates until more than half of a kernel's requests fail: sizes from low to high, or one size. The
+ * blocks' tags are then read again; *wrong counts those that are not what was written. */
+static int oom_fill(oom *o, cl_uint low, cl_uint high, cl_uint *failed, cl_uint *wrong) {
+  int status = 0;
+  bench *b = o->b;
+  cl_uint counters[2] = {0, 0};
+  size_t first = 0;
+  cl_kernel kernel = low == high ? o->alloc : o->mixed;
+  o->kernels = 0;
+  o->ms = 0;
+  do {
+    double ms;
+    cl_uint at = (cl_uint)first;
+    BENCH_TRY(bench_counters_clear(b));
+    if (low == high)
+      BENCH_TRY(bench_arguments(kernel, "hmuum", o->heap, b->refs, at, high, b->counters));
+    else
+      BENCH_TRY(bench_arguments(kernel, "hmuuuum", o->heap, b->refs, at, low, high, 0u, b->counters));
+    BENCH_TRY(bench_launch(b, kernel, OOM_ITEMS, &ms));
+    BENCH_TRY(bench_counters_read(b, counters));
+    o->ms += ms;
+    o->kernels++;
+    first += OOM_ITEMS;
+    o->handed = first; /* references, some of them 0 */
+    *failed += counters[0];
+  } while (counters[0] <= OOM_ITEMS / 2 && first + OOM_ITEMS <= o->room);
+  BENCH_TRY(bench_arguments(o->check, "hmm", o->heap, b->refs, b->counters));
+  BENCH_TRY(bench_launch(b, o->check, first, NULL));
+  BENCH_TRY(bench_counters_read(b, counters));
+  *wrong += counters[1];
+cleanup:
+  return status;
+}
+
+static int oom_empty(oom *o, double *ms) {
+  int status = 0;
+  BENCH_TRY(bench_arguments(o->release, "hm", o->heap, o->b->refs));
+  BENCH_TRY(bench_launch(o->b, o->release, o->handed, ms));
+cleanup:
+  return status;
+}
+
+/* One row: the heap fresh, or used: filled and emptied with sizes from 16 to 4,096 bytes and then with one
+ * other power of two. The requests that fail at the end are what is measured, not failures of the row. */
+static int oom_row(bench *b, xmc_heap heap, size_t bytes, cl_uint size, int used) {
+  int status = 0;
+  oom o;
+  cl_uint failed = 0, wrong = 0, other = size >= 16384 ? size / 64 : size * 4;
+  double free_ms, share;
+  size_t handed;
+  BENCH_TRY(oom_open(&o, b, heap, bytes));
+  BENCH_CL(xmcResetHeap(heap, b->queue));
+  bench_begin(b, "oom %u bytes, %s heap", size, used ? "used" : "fresh");
+  if (used) {
+    BENCH_TRY(oom_fill(&o, 16, 4096, &failed, &wrong));
+    BENCH_TRY(oom_empty(&o, NULL));
+    BENCH_TRY(oom_fill(&o, other, other, &failed, &wrong));
+    BENCH_TRY(oom_empty(&o, NULL));
+  }
+  failed = 0;
+  BENCH_TRY(oom_fill(&o, size, size, &failed, &wrong));
+  handed = o.handed - failed;
+  BENCH_TRY(oom_empty(&o, &free_ms));
+  share = (double)handed * size / (double)bytes;
+  bench_add(b, "xmc", "W5util", used ? "W5used" : "W5util", OOM_ITEMS, size, share, wrong,
+            "heap=%zu;state=%s;kernels=%zu;stop=half_failed;refused=%u;free_s=%.4f;s=%.4f", bytes,
+            used ? "used" : "fresh", o.kernels, failed, free_ms / 1e3, o.ms / 1e3);
+cleanup:
+  oom_close(&o);
+  return status;
+}
+
+int bench_run_oom(bench *b) {
+  size_t bytes = b->options.heap ? b->options.heap : (size_t)1 << 30;
+  xmc_heap heap;
+  int status = 0;
+  if (bytes > b->max_alloc && b->options.heap == 0)
+    bytes = b->heap_bytes;
+  heap = bench_heap_open(b, bytes, -1, -2);
+  if (heap == NULL)
+    return 1;
+  for (int used = 0; used < 2 && !status; used++)
+    for (cl_uint size = 16; size <= 65536 && !status; size *= 2)
+      status = oom_row(b, heap, bytes, size, used);
+  return bench_heap_close(b, heap) || status;
+}
+
+int bench_run_churn(bench *b) {
+  enum { ROUNDS = 64, SLOTS = 8, HIGH = 512 };
+  int status = 0;
+  bench_series series = {0}, floor = {0};
+  size_t count = b->options.workers / 16;
+  double sample;
+  cl_uint counters[2];
+  xmc_heap heap = bench_heap(b);
+  cl_mem plain = bench_plain(b, count * SLOTS * HIGH);
+  cl_kernel churn = NULL, churn_floor = NULL;
+  if (heap == NULL || (churn = bench_kernel(b, heap, "churn.cl", "churn", 0)) == NULL ||
+      (churn_floor = bench_kernel(b, heap, "churn.cl", "churn_floor", 0)) == NULL) {
+    status = 1;
+    goto cleanup;
+  }
+  BENCH_TRY(bench_arguments(churn, "hum", heap, (cl_uint)ROUNDS, b->counters));
+  BENCH_TRY(bench_counters_clear(b));
+  bench_begin(b, "churn, %zu work-items", count);
+  while (bench_more(b, &series)) {
+    BENCH_TRY(bench_launch(b, churn, count, &sample));
+    bench_sample(&series, sample);
+  }
+  BENCH_TRY(bench_counters_read(b, counters));
+  b->row_started = bench_seconds();
+  while (plain && bench_more(b, &floor)) {
+    BENCH_TRY(bench_arguments(churn_floor, "mum", plain, (cl_uint)ROUNDS, b->counters));
+    BENCH_TRY(bench_launch(b, churn_floor, count, &sample));
+    bench_sample(&floor, sample);
+  }
+  bench_add(b, "xmc", "W6churn", "W6churn", count, HIGH, bench_median(&series), counters[0] + counters[1],
+            "rounds=%d;slots=%d;reps=%d;cold=%.4f;nulls=%u;bad=%u", ROUNDS, SLOTS, series.rounds, series.cold,
+            counters[0], counters[1])
+      ->floor = bench_median(&floor);
+cleanup:
+  if (churn)
+    clReleaseKernel(churn);
+  if (churn_floor)
+    clReleaseKernel(churn_floor);
+  return status;
+}
+
+static int by_address(const void *x, const void *y) {
+  cl_ulong a = *(const cl_ulong *)x, b = *(const cl_ulong *)y;
+  return (a > b) - (a < b);
+}
+
+/* Sorts the references: blocks nearer than 24 bytes overlap. References count from the arena's start, which
+ * is aligned to 128 bytes at least, so they show the blocks' alignment. */
+static int inspect(bench *b, size_t count, unsigned *overlaps, unsigned *align) {
+  int status = 0;
+  cl_ulong all = 0;
+  cl_ulong *refs = malloc(count * sizeof *refs);
+  if (refs == NULL)
+    return 1;
+  BENCH_CL(clEnqueueReadBuffer(b->queue, b->refs, CL_TRUE, 0, count * sizeof *refs, refs, 0, NULL, NULL));
+  qsort(refs, count, sizeof *refs, by_address);
+  *overlaps = 0;
+  for (size_t i = 0; i < count; i++) {
+    all |= refs[i];
+    if (i > 0 && refs[i - 1] != 0 && refs[i] - refs[i - 1] < 24)
+      ++*overlaps;
+  }
+  *align = (unsigned)(all & -all);
+cleanup:
+  free(refs);
+  return status;
+}
+
+int bench_run_overlap(bench *b) {
+  enum { BYTES = 24 };
+  int status = 0;
+  bench_series series = {0}, floors = {0};
+  size_t count = b->options.workers / 4;
+  double sample;
+  cl_uint counters[2];
+  unsigned overlaps = 0, worst = 0, align = 0;
+  xmc_heap heap = bench_heap(b);
+  cl_mem plain = bench_plain(b, count * BYTES), refs = bench_refs(b, count);
+  cl_kernel alloc = NULL, check = NULL, release = NULL, floor = NULL;
+  if (heap == NULL || refs == NULL ||
+      (alloc = bench_kernel(b, heap, "alloc.cl", "overlap_alloc", 0)) == NULL ||
+      (check = bench_kernel(b, heap, "alloc.cl", "overlap_check", 0)) == NULL ||
+      (release = bench_kernel(b, heap, "alloc.cl", "release", 0)) == NULL ||
+      (floor = bench_kernel(b, heap, "alloc.cl", "overlap_floor", 0)) == NULL) {
+    status = 1;
+    goto cleanup;
+  }
+  BENCH_TRY(bench_arguments(alloc, "hmm", heap, refs, b->counters));
+  BENCH_TRY(bench_arguments(check, "hmm", heap, refs, b->counters));
+  BENCH_TRY(bench_arguments(release, "hm", heap, refs));
+  BENCH_TRY(bench_counters_clear(b));
+  bench_begin(b, "overlap, %zu work-items", count);
+  while (bench_more(b, &series)) {
+    BENCH_TRY(bench_launch(b, alloc, count, &sample));
+    bench_sample(&series, sample);
+    BENCH_TRY(bench_launch(b, check, count, NULL));
+    BENCH_TRY(inspect(b, count, &overlaps, &align));
+    worst = overlaps > worst ? overlaps : worst;
+    BENCH_TRY(bench_launch(b, release, count, NULL));
+  }
+  BENCH_TRY(bench_counters_read(b, counters));
+  b->row_started = bench_seconds();
+  while (plain && bench_more(b, &floors)) {
+    BENCH_TRY(bench_arguments(floor, "mm", plain, refs));
+    BENCH_TRY(bench_launch(b, floor, count, &sample));
+    bench_sample(&floors, sample);
+  }
+  bench_add(b, "xmc", "W7overlap", "W7overlap", count, BYTES, bench_median(&series),
+            counters[0] + counters[1] + worst,
+            "reps=%d;cold=%.4f;nulls=%u;bad=%u;overlapping_ptrs=%u;align=%u", series.rounds, series.cold,
+            counters[0], counters[1], worst, align)
+      ->floor = bench_median(&floors);
+cleanup:
+  if (alloc)
+    clReleaseKernel(alloc);
+  if (check)
+    clReleaseKernel(check);
+  if (release)
+    clReleaseKernel(release);
+  if (floor)
+    clReleaseKernel(floor);
+  return status;
+}
