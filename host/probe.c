@@ -4,7 +4,7 @@
  *
  *   NVIDIA                          inline PTX: lanes and device-scope order, OpenCL C 3.0, else 1.2
  *   device-scope C11 atomics        OpenCL C 3.0 (2.0 before that); with lanes on GPUs that have them
- *   cl_khr_int64_*_atomics          OpenCL C 1.2, likewise
+ *   cl_khr_int64_*_atomics          OpenCL C 1.2
  *
  * Sub-group collectives are probed beside it. The answers are kept for the life of the process.
  */
@@ -65,19 +65,19 @@ static cl_int xmc_choose_path(const xmc_bench *bench, const char *extensions, cl
   }
   lanes = probe->gpu && xmc_has_word(extensions, "cl_khr_subgroup_ballot") &&
           xmc_has_word(extensions, "cl_khr_subgroup_shuffle");
-  for (probe->simt = lanes; probe->simt >= 0; probe->simt--) {
-    const char *how = probe->simt ? "sub-group lanes, " : "";
-    char path[64];
+  if (version >= 200) { /* sub-groups, too, came with OpenCL C 2.0 */
+    const char *std = version >= 300 ? "CL3.0" : "CL2.0";
     probe->c11 = 1;
-    snprintf(path, sizeof path, "%sC11 atomics", how);
-    if (version >= 200 && xmc_path_works(bench, version >= 300 ? "CL3.0" : "CL2.0", path))
+    probe->simt = lanes;
+    if (lanes && xmc_path_works(bench, std, "sub-group lanes and C11 atomics"))
+      return CL_SUCCESS;
+    probe->simt = 0;
+    if (xmc_path_works(bench, std, "C11 atomics"))
       return CL_SUCCESS;
     probe->c11 = 0;
-    snprintf(path, sizeof path, "%scl_khr_int64 atomics", how);
-    if (xmc_path_works(bench, "CL1.2", path))
-      return CL_SUCCESS;
   }
-  probe->simt = 0;
+  if (xmc_path_works(bench, "CL1.2", "cl_khr_int64 atomics"))
+    return CL_SUCCESS;
   snprintf(probe->path, sizeof probe->path, "none");
   return xmc_has_word(extensions, "cl_khr_int64_base_atomics") ? XMC_DEVICE_UNUSABLE : XMC_NO_INT64_ATOMICS;
 }
