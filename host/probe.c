@@ -114,9 +114,9 @@ static void xmc_choose_svm(const xmc_bench *bench, cl_uint version) {
     xmc_say(probe, "shared virtual memory: none");
     return;
   }
-  /* A CPU device's device scope is the host's as well; so it does without the wider scope. */
-  probe->svm_scope =
-      probe->c11 && (probe->svm & CL_DEVICE_SVM_ATOMICS) && xmc_scope_is_declared(probe->device, version);
+  /* A CPU device is the host: its device scope is wide enough. */
+  probe->svm_scope = probe->gpu && probe->c11 && (probe->svm & CL_DEVICE_SVM_ATOMICS) &&
+                     xmc_scope_is_declared(probe->device, version);
   if (probe->svm_scope) {
     xmc_write_options(probe, &fine, options);
     probe->svm_scope = xmc_atomics_work(bench, options);
