@@ -1,0 +1,65 @@
+/* Collective calls: every work-item calls in every round; what each wants depends on `mode`.
+ *
+ *   mode 0  all `base` bytes            mode 2  sizes of many classes, some above 8 KiB
+ *   mode 1  every third wants nothing   mode 3  one item alone wants something
+ *
+ * Blocks of all rounds but the last are checked and freed in their round: collectively, one by one, or
+ * the even items' collectively and the odd ones' by xmcFree (free_mode 0, 1, 2).
+ */
+#include "xmalloc.cl"
+
+static inline ulong collective_size(uint mode, ulong base, uint id, uint round) {
+  uint h = (id * 2654435769u + round) * 0x85ebca6bu;
+  if (mode == 0u)
+    return base;
+  if (mode == 1u)
+    return (id + round) % 3u == 0 ? 0 : base;
+  if (mode == 2u)
+    return h % 61u == 0 ? 9000u + h % 30000u : 1u + (h >> 8) % (16u << h % 8u);
+  return id % 37u == round % 37u ? base : 0;
+}
+
+static inline void collective_record(__global xmcHeap *heap, __global test_block *block, __global char *p,
+                                     ulong size, uint tag, uint errors) {
+  test_block b;
+  b.size = size;
+  b.tag = tag;
+  b.errors = errors;
+  b.address = (ulong)p;
+  b.offset = p ? (ulong)(p - (__global char *)heap) : 0;
+  b.ref = xmcToRef(heap, p);
+  b.usable = size;
+  *block = b;
+}
+
+#define COLLECTIVE(name, scratch, malloc_call, free_call) \
+  __kernel void name(__global xmcHeap *heap, __global test_block *blocks, uint mode, ulong base, uint rounds, \
+                     uint free_mode, uint tag) { \
+    uint id = (uint)get_global_id(0), round, errors = 0; \
+    scratch; \
+    for (round = 0; round < rounds; round++) { \
+      ulong size = collective_size(mode, base, id, round); \
+      __global char *p = (__global char *)malloc_call; \
+      if (p) \
+        pattern_fill(p, size, tag + id, 0, 1); \
+      errors += (p != 0) != (size != 0); \
+      if (round + 1u == rounds) { \
+        collective_record(heap, &blocks[id], p, size, tag + id, errors); \
+      } else { \
+        __global char *mine = free_mode == 0 || (free_mode == 2u && id % 2u == 0) ? p : 0; \
+        if (p) \
+          errors += pattern_errors(p, size, tag + id, 0, 1); \
+        if (p && !mine) \
+          xmcFree(heap, p); \
+        if (free_mode != 1u) \
+          free_call; \
+      } \
+    } \
+  }
+
+COLLECTIVE(collective_group, __local xmcGroupScratch scratch, xmcMallocWorkGroup(heap, (size_t)size, &scratch),
+           xmcFreeWorkGroup(heap, mine, &scratch))
+
+#if XMC_HAS_SUBGROUPS
+COLLECTIVE(collective_sub_group, (void)0, xmcMallocSubGroup(heap, (size_t)size), xmcFreeSubGroup(heap, mine))
+#endif

@@ -1,0 +1,85 @@
+/* The device library compiled as C, on an arena in the process's own memory. */
+#ifndef XMC_TEST_CORE_H
+#define XMC_TEST_CORE_H
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include "../../cl/xmalloc.cl"
+#include "../../cl/init.cl"
+#include "../../host/layout.h"
+
+#define CORE_SLOTS_DEFAULT 64u
+
+/* A heap as the host library would make it; slots 0 … or CORE_SLOTS_DEFAULT. Free with core_heap_free. */
+static inline xmcHeap *core_heap(size_t bytes, xmc_u32 slots, xmc_u32 fifo_start, xmc_u32 coalescing) {
+  xmc_layout_request request;
+  xmcHeap header, *heap = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  memset(&request, 0, sizeof request);
+  request.slots = slots;
+  request.slots_exact = slots != CORE_SLOTS_DEFAULT;
+  request.fifo_start = fifo_start;
+  request.coalescing = coalescing;
+  assert_non_null(heap);
+  memset(heap, 0xa5, bytes); /* whatever was there */
+  assert_int_equal(xmc_layout(&header, bytes, &request), 1);
+  memcpy(heap, &header, sizeof header);
+  xmc_init_part(heap, 0, 2);
+  xmc_init_part(heap, 1, 2);
+  xmc_init_open(heap);
+  assert_true(heap->magic == XMC_MAGIC);
+  return heap;
+}
+
+static inline void core_heap_free(xmcHeap *heap) { free(heap); }
+
+static inline uint64_t core_random(uint64_t *state) {
+  uint64_t x = *state;
+  x ^= x << 13;
+  x ^= x >> 7;
+  x ^= x << 17;
+  *state = x;
+  return x * 0x2545f4914f6cdd1du;
+}
+
+/* Free pages by their bits */
+static inline uint32_t core_free_pages(xmcHeap *heap) {
+  uint32_t n = 0, s;
+  for (s = 0; s < heap->spans; s++)
+    n += (uint32_t)__builtin_popcountll(xmc_load_relaxed64(xmc_span_word(heap, s)));
+  return n;
+}
+
+/* Runs `run` in `count` threads, each with its number and `data`, and waits. */
+typedef struct core_thread {
+  pthread_t thread;
+  void (*run)(int number, void *data);
+  int number;
+  void *data;
+} core_thread;
+
+static inline void *core_thread_main(void *arg) {
+  core_thread *t = arg;
+  t->run(t->number, t->data);
+  return NULL;
+}
+
+static inline void core_threads(int count, void (*run)(int number, void *data), void *data) {
+  core_thread threads[64];
+  int i;
+  assert_in_range(count, 1, 64);
+  for (i = 0; i < count; i++) {
+    threads[i].run = run;
+    threads[i].number = i;
+    threads[i].data = data;
+    assert_int_equal(pthread_create(&threads[i].thread, NULL, core_thread_main, &threads[i]), 0);
+  }
+  for (i = 0; i < count; i++)
+    assert_int_equal(pthread_join(threads[i].thread, NULL), 0);
+}
+#endif

@@ -1,0 +1,79 @@
+/* Work-group and sub-group calls. */
+#include "support/blocks.h"
+
+static const size_t locals[] = {1, 7, 32, 33, 64, 128, 256, 1024};
+
+static void rounds(test_env *env, const char *name) {
+  size_t most = test_scaled(env, 512, 8192, 65536), l;
+  xmc_heap heap = test_heap(env, test_scaled(env, 16u << 20, 128u << 20, 768u << 20));
+  test_blocks b = blocks_new(env, heap, most + 1024, 64);
+  cl_kernel kernel = test_kernel(env, heap, "collective.cl", name, NULL);
+  cl_uint mode, free_mode;
+  for (l = 0; l < sizeof locals / sizeof *locals && locals[l] <= env->device->max_local; l++) {
+    size_t groups = locals[l] < 32 ? most / 64 : most / locals[l], count, i;
+    groups = groups ? groups : 1;
+    count = groups * locals[l];
+    for (mode = 0; mode < 4; mode++)
+      for (free_mode = 0; free_mode < 3; free_mode++) {
+        test_launch(env, kernel, count, locals[l], "hmuUuuu", heap, b.records, mode,
+                    (cl_ulong)(mode == 0 ? 40 : 8 + 500 * free_mode), (cl_uint)test_scaled(env, 2, 3, 6),
+                    free_mode, b.next_tag);
+        b.next_tag += (cl_uint)count;
+        blocks_fetch(&b, count);
+        for (i = 0; i < count; i++)
+          if (b.host[i].errors)
+            fail_msg("local size %zu, mode %u, free mode %u: work-item %zu saw %u errors", locals[l], mode,
+                     free_mode, i, b.host[i].errors);
+        blocks_check(&b);
+        blocks_free(&b, mode, 0);
+      }
+  }
+  test_empty(env, heap);
+}
+
+static void work_groups(test_env *env) { rounds(env, "collective_group"); }
+
+static void sub_groups(test_env *env) {
+  xmc_heap heap = test_heap(env, 4u << 20);
+  cl_bool has = CL_FALSE;
+  CL_OK(xmcGetHeapInfo(heap, XMC_HEAP_SUB_GROUPS, sizeof has, &has, NULL));
+  if (!has) {
+    print_message("           sub-group collectives: this device has none\n");
+    skip();
+  }
+  print_message("           sub-group collectives run%s\n",
+                strstr(xmcGetBuildOptions(heap), "XMC_SIMT=1") ? " in lock step" : " on sub_group_ballot");
+  rounds(env, "collective_sub_group");
+}
+
+/* A heap too small for all: some get NULL, nobody gets what another has, all comes back. */
+static void exhausted(test_env *env) {
+  size_t local = env->device->max_local < 256 ? env->device->max_local : 256, count = 2048 / local * local, i;
+  xmc_heap heap = test_heap(env, 1u << 20);
+  test_blocks b = blocks_new(env, heap, count, 64);
+  cl_kernel kernel = test_kernel(env, heap, "collective.cl", "collective_group", NULL);
+  size_t failures;
+  for (i = 0; i < 3; i++) {
+    test_launch(env, kernel, count, local, "hmuUuuu", heap, b.records, 0u, (cl_ulong)1000, 1u, 0u,
+                b.next_tag);
+    failures = blocks_fetch(&b, count);
+    assert_in_range(failures, count / 2, count - 1);
+    assert_int_equal(test_intact(env, heap).failed_requests, failures * (i + 1));
+    assert_int_equal(test_intact(env, heap).live_blocks, count - failures);
+    for (failures = 0; failures < count; failures++)
+      b.host[failures].errors = 0; /* NULLs, as the kernel saw them */
+    test_write(env, b.records, b.host, count * sizeof *b.host);
+    blocks_check(&b);
+    blocks_free(&b, 9, 0);
+  }
+  test_empty(env, heap);
+}
+
+int main(int argc, char **argv) {
+  static const test_case cases[] = {
+      TEST(work_groups, SPREAD_AXES),
+      TEST(sub_groups, SPREAD_AXES),
+      TEST(exhausted, SPREAD_AXES),
+  };
+  return test_main("collective", cases, sizeof cases / sizeof *cases, argc, argv);
+}

@@ -1,0 +1,406 @@
+/* The rooms of the core by themselves, compiled as C: size classes, bitmaps, FIFO, Superblock, Memoryblock;
+ * first alone against a simple model, then with 8 threads. */
+#include "support/core.h"
+
+#define THREADS 8
+
+/* ---- size classes ---- */
+
+static void size_classes(void **state) {
+  xmc_u32 size, cls, r, previous = 0;
+  (void)state;
+  for (cls = 0; cls < XMC_CLASSES; cls++) {
+    xmc_u32 bytes = xmc_class_bytes(cls), pages = 1u << xmc_class_order(cls);
+    assert_true(bytes > previous && bytes % 16 == 0);
+    assert_true(bytes <= 64 || previous >= bytes - bytes / 5 - 16);
+    previous = bytes;
+    /* division is exact for every offset of a full run */
+    for (r = 0; r < pages << XMC_PAGE_SHIFT; r++)
+      if (xmc_class_divide(r, cls) != r / bytes)
+        fail_msg("%u / %u", r, bytes);
+    assert_true(xmc_class_blocks(cls, pages) * bytes <= pages << XMC_PAGE_SHIFT);
+    assert_true((xmc_class_blocks(cls, pages) + 1) * bytes > pages << XMC_PAGE_SHIFT ||
+                xmc_class_blocks(cls, pages) == 32);
+  }
+  assert_int_equal(previous, XMC_MAX_CLASS_BYTES);
+  for (size = 1; size <= XMC_MAX_CLASS_BYTES; size++) {
+    cls = xmc_class_of(size);
+    assert_true(xmc_class_bytes(cls) >= size);
+    assert_true(cls == 0 || xmc_class_bytes(cls - 1) < size);
+  }
+}
+
+/* ---- bitmaps ---- */
+
+static void bitmap_against_model(void **state) {
+  enum { ITEMS = 70000 };
+  size_t leaves = (ITEMS + 63) / 64, roots = (leaves + 63) / 64, i;
+  xmcHeap *heap = calloc(1, 1024 + 8 * (leaves + roots));
+  char *model = calloc(1, ITEMS);
+  xmc_bitmap map;
+  uint64_t seed = 1;
+  (void)state;
+  assert_true(heap && model);
+  map.leaf = 1024;
+  map.root = 1024 + 8 * leaves;
+  for (i = 0; i < 40000; i++) {
+    xmc_u32 item = (xmc_u32)(core_random(&seed) % ITEMS), low, high, found;
+    if (core_random(&seed) % 2) {
+      xmc_bitmap_set(heap, &map, item);
+      model[item] = 1;
+    } else {
+      item = (xmc_u32)(core_random(&seed) % 2 ? item : xmc_bitmap_find(heap, &map, 0, ITEMS));
+      if (item == XMC_NONE)
+        continue;
+      xmc_bitmap_clear(heap, &map, item);
+      model[item] = 0;
+    }
+    low = (xmc_u32)(core_random(&seed) % ITEMS);
+    high = low + (xmc_u32)(core_random(&seed) % (ITEMS - low + 1));
+    found = xmc_bitmap_find(heap, &map, low, high);
+    while (low < high && !model[low])
+      low++;
+    assert_int_equal(found, low < high ? low : XMC_NONE);
+  }
+  free(heap);
+  free(model);
+}
+
+/* ---- FIFO ---- */
+
+static void fifo_against_model(void **state) {
+  static const xmc_u32 starts[] = {0, 1, 0xffffffffu, 0xfffffffdu, 0xfffff000u, 0x7ffffffeu};
+  xmc_u32 model[XMC_FIFO_SIZE], used, next, s, i;
+  uint64_t seed = 5;
+  (void)state;
+  for (s = 0; s < sizeof starts / sizeof *starts; s++) {
+    xmc_fifo fifo;
+    memset(&fifo, 0x5a, sizeof fifo);
+    xmc_fifo_init(&fifo, starts[s]);
+    assert_int_equal(fifo.active, XMC_NONE);
+    assert_true(xmc_fifo_is_empty(&fifo));
+    assert_int_equal(xmc_fifo_dequeue(&fifo), XMC_NONE);
+    used = next = 0;
+    for (i = 0; i < 10000; i++) {
+      if (core_random(&seed) % 2) {
+        xmc_u32 before = xmc_fifo_enqueue(&fifo, next);
+        assert_int_equal(before, used == XMC_FIFO_SIZE ? XMC_NONE : used);
+        if (before != XMC_NONE)
+          model[used++] = next++;
+      } else {
+        xmc_u32 got = xmc_fifo_dequeue(&fifo);
+        assert_int_equal(got, used ? model[0] : XMC_NONE);
+        if (used)
+          memmove(model, model + 1, --used * sizeof *model);
+      }
+      assert_int_equal(xmc_fifo_is_empty(&fifo), used == 0);
+    }
+    assert_true(fifo.head - starts[s] > 1000);
+  }
+}
+
+/* Each thread puts its own numbers into a FIFO and takes others' out. */
+typedef struct fifo_crowd {
+  xmc_fifo fifo;
+  uint32_t rounds;
+  uint32_t *seen;                  /* how often each message came out */
+  uint32_t last[THREADS][THREADS]; /* by taker and giver: order is kept */
+  uint32_t disorder, put, got;
+} fifo_crowd;
+
+static void fifo_member(int number, void *data) {
+  fifo_crowd *crowd = data;
+  uint32_t next = 0;
+  while (next < crowd->rounds || __atomic_load_n(&crowd->got, __ATOMIC_RELAXED) < crowd->rounds * THREADS) {
+    uint32_t message = (uint32_t)number * crowd->rounds + next, out;
+    if (next < crowd->rounds && xmc_fifo_enqueue(&crowd->fifo, message) != XMC_NONE)
+      next++;
+    out = xmc_fifo_dequeue(&crowd->fifo);
+    if (out != XMC_NONE) {
+      uint32_t giver = out / crowd->rounds, value = out % crowd->rounds + 1;
+      if (giver >= THREADS || crowd->last[number][giver] >= value) {
+        __atomic_add_fetch(&crowd->disorder, 1, __ATOMIC_RELAXED);
+        giver %= THREADS;
+      }
+      crowd->last[number][giver] = value;
+      __atomic_add_fetch(&crowd->seen[out % (crowd->rounds * THREADS)], 1, __ATOMIC_RELAXED);
+      __atomic_add_fetch(&crowd->got, 1, __ATOMIC_RELAXED);
+    }
+  }
+}
+
+static void fifo_threads(void **state) {
+  static const xmc_u32 starts[] = {0, 0xffffff00u};
+  size_t s, i;
+  (void)state;
+  for (s = 0; s < 2; s++) {
+    fifo_crowd *crowd = aligned_alloc(64, (sizeof *crowd + 63) / 64 * 64);
+    assert_non_null(crowd);
+    memset(crowd, 0, sizeof *crowd);
+    crowd->rounds = 20000;
+    crowd->seen = calloc(crowd->rounds * THREADS, sizeof *crowd->seen);
+    assert_non_null(crowd->seen);
+    xmc_fifo_init(&crowd->fifo, starts[s]);
+    core_threads(THREADS, fifo_member, crowd);
+    assert_int_equal(crowd->disorder, 0);
+    for (i = 0; i < crowd->rounds * THREADS; i++)
+      assert_int_equal(crowd->seen[i], 1);
+    assert_true(xmc_fifo_is_empty(&crowd->fifo));
+    free(crowd->seen);
+    free(crowd);
+  }
+}
+
+/* ---- Superblock ---- */
+
+static void bits(void **state) {
+  uint64_t seed = 9;
+  int i;
+  (void)state;
+  for (i = 0; i < 100000; i++) {
+    xmc_u32 x = (xmc_u32)core_random(&seed) & (xmc_u32)core_random(&seed), n, place = 0, lowest = 0, want;
+    if (i % 1000 == 0)
+      x = i ? 0xffffffffu : 1u;
+    if (!x)
+      continue;
+    n = (xmc_u32)(core_random(&seed) % xmc_popcount32(x));
+    for (want = n; !(x >> place & 1u) || want--; place++)
+      ;
+    assert_int_equal(xmc_nth_bit(x, n), place);
+    for (place = 0, want = n + 1; place < 32 && want; place++)
+      if (x >> place & 1u) {
+        lowest |= 1u << place;
+        want--;
+      }
+    assert_int_equal(xmc_lowest_bits(x, n + 1), lowest);
+    assert_int_equal(xmc_lowest_bits(x, 32), x);
+  }
+}
+
+/* A heap of nothing but state words */
+static xmcHeap *words_only(xmc_u32 words) {
+  xmcHeap *heap = calloc(1, 1024 + 8 * words);
+  assert_non_null(heap);
+  heap->words = 1024;
+  return heap;
+}
+
+static void superblock_life(void **state) {
+  xmcHeap *heap = words_only(2);
+  xmc_u64 seen, w;
+  (void)state;
+  *xmc_word_of(heap, 1) = xmc_word_make(5, 20, xmc_full_mask(20)) | XMC_WORD_LISTED;
+  assert_int_equal(xmc_superblock_claim(heap, 1, 4, 3, 0, &seen), 0); /* another class */
+  assert_int_equal(xmc_superblock_claim(heap, 1, 5, 3, 0, &seen), 7);
+  assert_int_equal(xmc_superblock_unlist(heap, 1, 5), 0); /* has free ones */
+  assert_int_equal(xmc_superblock_claim(heap, 1, 5, 32, 0, &seen), xmc_full_mask(20) & ~7u);
+  assert_int_equal(xmc_superblock_claim(heap, 1, 5, 1, 0, &seen), 0);
+  assert_int_equal(xmc_superblock_unlist(heap, 1, 5), 1);
+  assert_false(*xmc_word_of(heap, 1) & XMC_WORD_LISTED);
+  w = xmc_superblock_release(heap, 1, 6); /* the first release after that takes the duty to list it */
+  assert_false(w & XMC_WORD_LISTED);
+  w = xmc_superblock_release(heap, 1, 1);
+  assert_true(w & XMC_WORD_LISTED);
+  assert_int_equal(xmc_word_free(w), 6);
+  assert_false(xmc_superblock_retire(heap, 1, 5, *xmc_word_of(heap, 1)));
+  xmc_superblock_release(heap, 1, xmc_full_mask(20) & ~7u);
+  assert_true(xmc_word_is_whole(*xmc_word_of(heap, 1)));
+  assert_false(xmc_superblock_retire(heap, 1, 4, *xmc_word_of(heap, 1)));
+  assert_true(xmc_superblock_retire(heap, 1, 5, *xmc_word_of(heap, 1)));
+  assert_true(*xmc_word_of(heap, 1) == XMC_WORD_RETIRED);
+  /* a bad free cannot revive it, and no class can claim from it */
+  w = xmc_superblock_release(heap, 1, 1u << 9);
+  assert_true(w == XMC_WORD_RETIRED && *xmc_word_of(heap, 1) == XMC_WORD_RETIRED);
+  for (w = 0; w < XMC_ALL_CLASSES; w++)
+    assert_int_equal(xmc_superblock_claim(heap, 1, (xmc_u32)w, 32, 0, &seen), 0);
+  free(heap);
+}
+
+typedef struct superblock_crowd {
+  xmcHeap *heap;
+  uint32_t owners[4][32];
+  uint32_t collisions, claims, listed, unlisted;
+  xmc_u32 rounds;
+} superblock_crowd;
+
+static void give_back(superblock_crowd *crowd, xmc_u32 id, xmc_u32 mine) {
+  xmc_u32 bit;
+  for (bit = 0; bit < 32; bit++)
+    if (mine >> bit & 1u)
+      __atomic_store_n(&crowd->owners[id][bit], 0, __ATOMIC_RELAXED);
+  if (!(xmc_superblock_release(crowd->heap, id, mine) & XMC_WORD_LISTED))
+    __atomic_add_fetch(&crowd->listed, 1, __ATOMIC_RELAXED);
+}
+
+static void superblock_member(int number, void *data) {
+  superblock_crowd *crowd = data;
+  uint64_t seed = (uint64_t)number + 77;
+  xmc_u32 round, bit, mine[4] = {0, 0, 0, 0};
+  for (round = 0; round < crowd->rounds; round++) {
+    xmc_u32 id = (xmc_u32)(core_random(&seed) % 4);
+    xmc_u64 seen;
+    xmc_u32 take = xmc_superblock_claim(crowd->heap, id, id, 1 + (xmc_u32)(core_random(&seed) % 8), 0, &seen);
+    mine[id] |= take;
+    for (bit = 0; bit < 32; bit++)
+      if (take >> bit & 1u &&
+          __atomic_exchange_n(&crowd->owners[id][bit], number + 1u, __ATOMIC_RELAXED) != 0)
+        __atomic_add_fetch(&crowd->collisions, 1, __ATOMIC_RELAXED);
+    if (take)
+      __atomic_add_fetch(&crowd->claims, 1, __ATOMIC_RELAXED);
+    else if (xmc_superblock_unlist(crowd->heap, id, id))
+      __atomic_add_fetch(&crowd->unlisted, 1, __ATOMIC_RELAXED);
+    if (mine[id] && core_random(&seed) % 3) {
+      give_back(crowd, id, mine[id]);
+      mine[id] = 0;
+    }
+  }
+  for (bit = 0; bit < 4; bit++)
+    if (mine[bit])
+      give_back(crowd, bit, mine[bit]);
+}
+
+static void superblock_threads(void **state) {
+  superblock_crowd crowd;
+  xmc_u32 id;
+  (void)state;
+  memset(&crowd, 0, sizeof crowd);
+  crowd.rounds = 50000;
+  crowd.heap = words_only(4);
+  for (id = 0; id < 4; id++)
+    *xmc_word_of(crowd.heap, id) =
+        xmc_word_make(id, 8 * (id + 1), xmc_full_mask(8 * (id + 1))) | XMC_WORD_LISTED;
+  core_threads(THREADS, superblock_member, &crowd);
+  assert_int_equal(crowd.collisions, 0);
+  assert_true(crowd.claims > crowd.rounds);
+  assert_true(crowd.listed > 0 && crowd.listed <= crowd.unlisted); /* unlisting one that is not is 1 too */
+  for (id = 0; id < 4; id++) {
+    xmc_u64 w = *xmc_word_of(crowd.heap, id);
+    assert_true(w == (xmc_word_make(id, 8 * (id + 1), xmc_full_mask(8 * (id + 1))) | XMC_WORD_LISTED));
+  }
+  free(crowd.heap);
+}
+
+/* ---- Memoryblocks ---- */
+
+static void runs_of_bits(void **state) {
+  uint64_t seed = 3;
+  int i;
+  (void)state;
+  for (i = 0; i < 20000; i++) {
+    xmc_u64 x = core_random(&seed) | core_random(&seed), starts = 0;
+    xmc_u32 n = 1 + (xmc_u32)(core_random(&seed) % 64), s, orders = 0, k;
+    if (i % 3 == 0)
+      x |= core_random(&seed) | core_random(&seed) | core_random(&seed);
+    if (i % 100 == 0)
+      x = i % 200 ? 0 : ~(xmc_u64)0;
+    for (s = 0; s + n <= 64; s++)
+      if ((x & xmc_run_mask(s, n)) == xmc_run_mask(s, n))
+        starts |= (xmc_u64)1 << s;
+    assert_true(xmc_run_starts(x, n) == starts);
+    for (k = 0; k < XMC_ORDERS; k++)
+      for (s = 0; s + (1u << k) <= 64; s++)
+        if ((x & xmc_run_mask(s, 1u << k)) == xmc_run_mask(s, 1u << k))
+          orders = k + 1;
+    assert_int_equal(xmc_run_orders(x), orders);
+  }
+}
+
+typedef struct run_crowd {
+  xmcHeap *heap;
+  uint32_t *owners;
+  uint32_t collisions, failures, outside, most, rounds;
+} run_crowd;
+
+static void own(run_crowd *crowd, xmc_u32 page, xmc_u32 pages, uint32_t from, uint32_t to) {
+  xmc_u32 i;
+  for (i = 0; i < pages; i++)
+    if (__atomic_exchange_n(&crowd->owners[page + i], to, __ATOMIC_RELAXED) != from)
+      __atomic_add_fetch(&crowd->collisions, 1, __ATOMIC_RELAXED);
+}
+
+static void run_member(int number, void *data) {
+  enum { HELD = 16 };
+  run_crowd *crowd = data;
+  uint64_t seed = (uint64_t)number + 5;
+  xmc_u32 page[HELD], pages[HELD], round, i, hint = 0;
+  memset(pages, 0, sizeof pages);
+  for (round = 0; round < crowd->rounds + HELD; round++) {
+    i = round % HELD;
+    if (pages[i]) {
+      own(crowd, page[i], pages[i], (uint32_t)number + 1, 0);
+      xmc_run_release(crowd->heap, page[i], pages[i]);
+      pages[i] = 0;
+    }
+    if (round < crowd->rounds) {
+      xmc_u32 want = 1 + (xmc_u32)(core_random(&seed) % (core_random(&seed) % 8 ? 16 : crowd->most)),
+              got = want;
+      page[i] = want > XMC_SPAN_PAGES
+                    ? xmc_run_claim_long(crowd->heap, want)
+                    : xmc_run_claim_short(crowd->heap, want, (int)(core_random(&seed) % 2), &hint, &got);
+      if (page[i] == XMC_NONE) {
+        __atomic_add_fetch(&crowd->failures, 1, __ATOMIC_RELAXED);
+        continue;
+      }
+      if (got > want || got == 0 || page[i] + got > crowd->heap->pages) {
+        __atomic_add_fetch(&crowd->outside, 1, __ATOMIC_RELAXED);
+        continue;
+      }
+      pages[i] = got;
+      own(crowd, page[i], got, 0, (uint32_t)number + 1);
+    }
+  }
+}
+
+static void memoryblock_crowd(int threads, size_t bytes, uint32_t rounds, uint32_t most) {
+  run_crowd crowd;
+  xmc_u32 page, pages;
+  memset(&crowd, 0, sizeof crowd);
+  crowd.heap = core_heap(bytes, CORE_SLOTS_DEFAULT, 0, XMC_COALESCE_CLASS);
+  crowd.owners = calloc(crowd.heap->pages, sizeof *crowd.owners);
+  crowd.rounds = rounds;
+  crowd.most = most;
+  assert_non_null(crowd.owners);
+  core_threads(threads, run_member, &crowd);
+  assert_int_equal(crowd.collisions, 0);
+  assert_int_equal(crowd.outside, 0);
+  assert_true(crowd.failures < rounds * (unsigned)threads / 2);
+  /* all merged again: one run of everything can be had */
+  assert_int_equal(core_free_pages(crowd.heap), crowd.heap->pages);
+  pages = crowd.heap->pages;
+  page = xmc_run_claim_long(crowd.heap, pages);
+  assert_int_equal(page, 0);
+  assert_int_equal(core_free_pages(crowd.heap), 0);
+  assert_int_equal(xmc_run_claim_long(crowd.heap, 65), XMC_NONE);
+  xmc_run_release(crowd.heap, page, pages);
+  assert_int_equal(core_free_pages(crowd.heap), pages);
+  free(crowd.owners);
+  core_heap_free(crowd.heap);
+}
+
+static void memoryblocks_alone(void **state) {
+  (void)state;
+  memoryblock_crowd(1, 8u << 20, 20000, 200);
+  memoryblock_crowd(1, 100u << 20, 20000, 1000);
+}
+
+static void memoryblock_threads(void **state) {
+  (void)state;
+  memoryblock_crowd(THREADS, 32u << 20, 10000, 64);
+  memoryblock_crowd(THREADS, 64u << 20, 10000, 300);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(size_classes),
+      cmocka_unit_test(bitmap_against_model),
+      cmocka_unit_test(fifo_against_model),
+      cmocka_unit_test(fifo_threads),
+      cmocka_unit_test(bits),
+      cmocka_unit_test(superblock_life),
+      cmocka_unit_test(superblock_threads),
+      cmocka_unit_test(runs_of_bits),
+      cmocka_unit_test(memoryblocks_alone),
+      cmocka_unit_test(memoryblock_threads),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
