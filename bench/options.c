@@ -129,6 +129,7 @@ int bench_parse(bench_options *o, int argc, char **argv, const bench_workload *w
                        .fifos = XMC_FIFOS_DEFAULT,
                        .backing = XMC_BACKING_BUFFER,
                        .peers = 1};
+  int list = 0;
   for (int i = 1; i < argc; i++) {
     char name[32];
     const char *value = strchr(argv[i], '='), *wanted;
@@ -138,9 +139,8 @@ int bench_parse(bench_options *o, int argc, char **argv, const bench_workload *w
       return 1;
     }
     if (strcmp(argv[i], "--list") == 0) {
-      for (size_t w = 0; w < count; w++)
-        printf("%-11s %s\n", workloads[w].name, workloads[w].summary);
-      return 1;
+      list = 1;
+      continue;
     }
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), argv[i]);
     wanted = set_option(o, name, value ? value + 1 : i + 1 < argc ? argv[i + 1] : "");
@@ -157,5 +157,9 @@ int bench_parse(bench_options *o, int argc, char **argv, const bench_workload *w
       return 2;
     }
   }
-  return known_workloads(o->workloads, workloads, count) ? 0 : 2;
+  if (!known_workloads(o->workloads, workloads, count))
+    return 2;
+  for (size_t w = 0; list && w < count; w++)
+    printf("%-11s %s\n", workloads[w].name, workloads[w].summary);
+  return list;
 }

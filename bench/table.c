@@ -3,16 +3,17 @@
 
 enum { COLUMNS = 8 };
 
-/* The allocators that the lines of this section are compared with. */
+/* The allocators that the lines of this section are compared with: peers, and where there are lines of
+ * several allocators, those too. */
 static int columns(const bench *b, const char *names[COLUMNS]) {
   int count = 0, several = 0;
   for (size_t i = b->section; i < b->row_count; i++)
-    several |= strcmp(b->rows[i].allocator, b->rows[b->section].allocator) != 0;
-  for (size_t i = b->section; several && i < b->row_count; i++) {
+    several |= !b->rows[i].peer && strcmp(b->rows[i].allocator, b->rows[b->section].allocator) != 0;
+  for (size_t i = b->section; i < b->row_count; i++) {
     int c = 0;
     while (c < count && strcmp(names[c], b->rows[i].allocator) != 0)
       c++;
-    if (c == count && count < COLUMNS)
+    if (c == count && count < COLUMNS && (several || b->rows[i].peer))
       names[count++] = b->rows[i].allocator;
   }
   return count;

@@ -77,6 +77,7 @@ int main(int argc, char **argv) {
     goto cleanup;
   printf("%s, %s, driver %s, %u compute units, heap %zu MiB\n", b.device_name, b.platform_name, b.driver,
          b.units, b.heap_bytes >> 20);
+  fflush(stdout);
   for (size_t i = 0; i < WORKLOADS; i++) {
     int again = i > 0 && workloads[i].run == workloads[i - 1].run && asked_for(&b, workloads[i - 1].name);
     if (!again && asked_for(&b, workloads[i].name))
