@@ -9,71 +9,17 @@
 #include "reclaim.cl"
 #include "supply.cl"
 
-/* Carves a new Superblock, or takes over a parked one. `last` also takes other slots' slabs. */
-XMC_FN xmc_u32 xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want, int last, xmc_u32 *id) {
-  xmc_u32 small = xmc_class_is_small(cls), slab_class = small ? xmc_slab_class(cls) : cls, slot;
-  xmc_u32 take = xmc_unpark(heap, cls, want, id), slab, page, blocks, count, bit = 0;
-  if (take)
-    return take;
-  slot = xmc_fifo_slot(heap, slab_class);
-  if (small) {
-    take = xmc_fifo_claim(heap, slab_class, slot, 1, &slab);
-    if (!take)
-      take = xmc_unpark(heap, slab_class, 1, &slab);
-    if (!take && last)
-      take = xmc_steal(heap, slab_class, 1, &slab);
-  }
-  if (take) {
-    page = xmc_id_page(heap, slab);
-    bit = xmc_lowest32(take);
-    blocks = xmc_class_blocks(cls, 1);
-  } else {
-    page = xmc_pages_take(heap, cls, slot, &blocks);
-    if (page == XMC_NONE)
-      return 0;
-    if (small)
-      xmc_superblock_start(heap, slab_class, xmc_slab_id(heap, page), (blocks + 31u) >> 5, 1u);
-  }
-  count = blocks - 32u * bit < 32u ? blocks - 32u * bit : 32u;
-  take = xmc_full_mask(want < count ? want : count);
-  *id = page * 32u + bit;
-  xmc_superblock_start(heap, cls, *id, count, take);
-  return take;
-}
-
-/* No FIFO of ours, no parked one, no page. */
-XMC_FN xmc_u32 xmc_blocks_last(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want, xmc_u32 *id) {
-  for (;;) { /* again only when something was retired */
-    xmc_u32 take = xmc_steal(heap, cls, want, id);
-    if (!take)
-      take = xmc_carve(heap, cls, want, 1, id);
-    if (take)
-      return take;
-    if (!xmc_reclaim(heap, 1u) && !xmc_orders_sweep(heap, 0))
-      return 0;
-  }
-}
-
-/* Claims 1 to `want` Basicblocks of one Superblock: their mask, and its id. 0: no room is left. */
-XMC_FN xmc_u32 xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want, xmc_u32 *id) {
-  xmc_u32 take = xmc_fifo_claim(heap, cls, xmc_fifo_slot(heap, cls), want, id);
-  if (!take)
-    take = xmc_carve(heap, cls, want, 0, id);
-  if (!take)
-    take = xmc_blocks_last(heap, cls, want, id);
-  return take;
-}
-
 XMC_FN XMC_GLOBAL char *xmc_block_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 bit) {
   return xmc_page_address(heap, id >> 5) + (xmc_u64)((id & 31u) * 32u + bit) * xmc_class_bytes(cls);
 }
 
 /* A run of pages as one block, its first page `phase` above a multiple of `align` pages (a power of two).
  * Returns the page or XMC_NONE. */
-XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 align, xmc_u32 phase) {
+XMC_SLOW xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 align, xmc_u32 phase) {
   xmc_u32 page = XMC_NONE, want = pages + align - 1u, got = want, i;
   if (want < pages || want > heap->pages)
     return XMC_NONE;
+  XMC_ROLLED
   for (;;) { /* again only when something was retired */
     if (want > XMC_SPAN_PAGES) {
       page = xmc_run_claim_long(heap, want);
@@ -83,8 +29,7 @@ XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xm
     }
     if (page != XMC_NONE)
       break;
-    if (!xmc_reclaim(heap, want < 64u ? want : XMC_NONE) && !xmc_orders_sweep(heap, 0) &&
-        !xmc_orders_sweep(heap, XMC_ORDERS - 1u))
+    if (!xmc_reclaim(heap, XMC_NONE) && !xmc_orders_sweep(heap, 0) && !xmc_orders_sweep(heap, XMC_ORDERS - 1u))
       return XMC_NONE;
   }
   if (align > 1u) { /* the ends go back */
@@ -95,6 +40,7 @@ XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xm
       xmc_run_release(heap, first + pages, page + want - (first + pages));
     page = first;
   }
+  XMC_ROLLED
   for (i = 1; i < pages; i++)
     xmc_store_relaxed32(xmc_page_entry(heap, page + i), XMC_MAP(XMC_CLASS_BODY, 0, 0));
   xmc_store_relaxed64(xmc_word_of(heap, page * 32u), xmc_word_memoryblock(pages));

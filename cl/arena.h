@@ -46,7 +46,9 @@
 typedef uint xmc_u32;
 typedef ulong xmc_u64;
 #define XMC_GLOBAL __global
+#ifndef XMC_FN
 #define XMC_FN static inline
+#endif
 #else
 #include <stddef.h>
 #include <stdint.h>

@@ -53,8 +53,10 @@ XMC_FN xmc_u32 xmc_bitmap_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bi
     low += xmc_lowest64(bits);
     return low < high ? low : XMC_NONE;
   }
+  XMC_ROLLED
   for (l = (low >> 6) + 1u; l <= (high - 1u) >> 6; l = (l | 63u) + 1u) {
     xmc_u64 words = xmc_load_relaxed64(root + (l >> 6)) >> (l & 63u) << (l & 63u);
+    XMC_ROLLED
     while (words) {
       xmc_u32 w = (l & ~63u) + xmc_lowest64(words);
       if (w > (high - 1u) >> 6)

@@ -38,16 +38,18 @@ XMC_FN xmc_u64 xmc_lane_key(XMC_GLOBAL xmcHeap *heap, xmc_u32 key) {
   return (xmc_u64)(size_t)heap + key; /* heaps are 128 bytes aligned */
 }
 
-XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
+/* A block of the class, or 0 when the caller's FIFO, its slab and the pages have none. */
+XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, cls));
   for (;;) { /* the lanes that got nothing yet go round together */
     xmc_u32 first = xmc_lanes_first(group), rank = xmc_lanes_below(group), want = xmc_lanes_count(group);
-    xmc_u32 id = 0, take = 0, got;
+    xmc_u32 id, take, got;
+    xmc_claim claim = 0;
     if (rank == 0)
-      take = xmc_blocks_claim(heap, cls, want < 32u ? want : 32u, &id);
-    take = xmc_shuffle32(group, take, first);
-    id = xmc_shuffle32(group, id, first);
+      claim = xmc_blocks_claim(heap, cls, want < 32u ? want : 32u);
+    take = xmc_shuffle32(group, xmc_claim_mask(claim), first);
+    id = xmc_shuffle32(group, xmc_claim_id(claim), first);
     got = xmc_popcount32(take);
     if (rank < got)
       return xmc_block_address(heap, cls, id, xmc_nth_bit(take, rank));
@@ -56,9 +58,19 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) 
     group = xmc_lanes_drop(group, got);
   }
 #else
-  xmc_u32 id = 0, take = xmc_blocks_claim(heap, cls, 1, &id);
-  return take ? xmc_block_address(heap, cls, id, xmc_lowest32(take)) : 0;
+  xmc_claim claim = xmc_blocks_claim(heap, cls, 1);
+  return claim ? xmc_block_address(heap, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim))) : 0;
 #endif
+}
+
+XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
+  XMC_GLOBAL char *block = xmc_class_malloc_try(heap, cls);
+  if (!block) {
+    xmc_claim claim = xmc_last_resort(heap, cls, &cls);
+    if (claim)
+      block = xmc_block_address(heap, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim)));
+  }
+  return block;
 }
 
 /* place.rest == 0 and place.cls < XMC_CLASSES */
@@ -116,9 +128,10 @@ XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
   if (xmc_lanes_count(group) == 1u || total > XMC_MAX_CLASS_BYTES)
     return xmc_class_malloc(heap, xmc_class_of(size));
   if (xmc_lane() == first) {
-    xmc_u32 take = xmc_blocks_claim(heap, xmc_class_of(total), 1, &id);
-    if (take) {
-      bit = xmc_lowest32(take);
+    xmc_claim claim = xmc_blocks_claim(heap, xmc_class_of(total), 1);
+    if (claim) {
+      bit = xmc_lowest32(xmc_claim_mask(claim));
+      id = xmc_claim_id(claim);
       block = xmc_block_address(heap, xmc_class_of(total), id, bit);
       xmc_store_relaxed64((XMC_GLOBAL xmc_u64 *)block, xmc_lanes_count(group));
     }
@@ -126,8 +139,8 @@ XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
   xmc_lanes_sync(group); /* the count before any compartment is known */
   bit = xmc_shuffle32(group, bit, first);
   id = xmc_shuffle32(group, id, first);
-  if (bit == XMC_NONE)
-    return 0;
+  if (bit == XMC_NONE) /* no room for all together */
+    return xmc_class_malloc(heap, xmc_class_of(size));
   block = xmc_block_address(heap, xmc_class_of(total), id, bit) + before + XMC_COMPARTMENT_HEADER_BYTES;
   xmc_store_relaxed64((XMC_GLOBAL xmc_u64 *)block - 1,
                       xmc_compartment_header(xmc_arena_offset(heap, block), before + XMC_COMPARTMENT_HEADER_BYTES,

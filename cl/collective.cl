@@ -38,10 +38,11 @@ XMC_FN xmc_u32 xmc_group_size(void) {
 XMC_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, __local xmcGroupScratch *scratch, xmc_u32 cls, xmc_u32 n) {
   xmc_u32 units = xmc_class_bytes(cls) >> 4, i = 0, end = xmc_group_size();
   while (n > 0) {
-    xmc_u32 id = 0, take = xmc_blocks_claim(heap, cls, n < 32u ? n : 32u, &id);
+    xmc_claim claim = xmc_blocks_claim(heap, cls, n < 32u ? n : 32u);
+    xmc_u32 id = xmc_claim_id(claim), take = xmc_claim_mask(claim);
     xmc_u32 base = (id >> 5) * (XMC_PAGE_BYTES >> 4) + (id & 31u) * 32u * units;
     if (!take)
-      return; /* the places stay XMC_NONE */
+      return; /* their places stay XMC_NONE: the last resort is each work-item's own */
     n -= xmc_popcount32(take);
     if (take == 0xffffffffu && i + 32u <= end && n + 32u == end - i) { /* everybody wants this class */
       xmc_u32 k;
@@ -96,8 +97,7 @@ XMC_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size
   place = scratch->place[me];
   if (place != XMC_NONE)
     return xmc_page_address(heap, 0) + ((xmc_u64)place << 4);
-  xmc_count_failure(heap, size);
-  return 0;
+  return xmcMalloc(heap, size);
 #endif
 }
 
@@ -175,7 +175,8 @@ XMC_FN XMC_GLOBAL void *xmcMallocSubGroup(XMC_GLOBAL xmcHeap *heap, size_t size)
   int ours = xmc_heap_is_ours(heap), open = ours && size > 0 && size <= XMC_MAX_CLASS_BYTES, alone = !open;
   xmc_u32 cls = open ? xmc_class_of((xmc_u32)size) : XMC_CLASS_NONE;
   for (;;) {
-    xmc_u32 leader = sub_group_reduce_min(open ? lane : XMC_NONE), c, rank, want, got, id = 0, take = 0;
+    xmc_u32 leader = sub_group_reduce_min(open ? lane : XMC_NONE), c, rank, want, got, id, take;
+    xmc_claim claim = 0;
     int mine;
     if (leader == XMC_NONE)
       break;
@@ -183,16 +184,15 @@ XMC_FN XMC_GLOBAL void *xmcMallocSubGroup(XMC_GLOBAL xmcHeap *heap, size_t size)
     mine = open && cls == c;
     rank = xmc_sub_group_rank(mine, &want);
     if (lane == leader)
-      take = xmc_blocks_claim(heap, c, want < 32u ? want : 32u, &id);
-    take = sub_group_broadcast(take, leader);
-    id = sub_group_broadcast(id, leader);
+      claim = xmc_blocks_claim(heap, c, want < 32u ? want : 32u);
+    take = sub_group_broadcast(xmc_claim_mask(claim), leader);
+    id = sub_group_broadcast(xmc_claim_id(claim), leader);
     got = xmc_popcount32(take);
     if (mine && rank < got)
       block = xmc_block_address(heap, cls, id, xmc_nth_bit(take, rank));
     if (mine && (rank < got || !got)) {
       open = 0;
-      if (!got)
-        xmc_count_failure(heap, size);
+      alone = !got; /* the last resort is each work-item's own */
     }
   }
   return alone ? xmcMalloc(heap, size) : block;

@@ -30,6 +30,7 @@ XMC_FN void xmc_fifo_init(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 start) {
   xmc_store_relaxed32(&fifo->head, start);
   xmc_store_relaxed32(&fifo->hint, 0);
   xmc_store_relaxed64(&fifo->tail, xmc_message(start - 1u, XMC_NONE));
+  XMC_ROLLED
   for (i = 1; i <= XMC_FIFO_SIZE; i++) {
     xmc_u32 number = start - 1u - i;
     xmc_store_relaxed64(&fifo->message[number % XMC_FIFO_SIZE], xmc_message(number, XMC_NONE));
@@ -38,6 +39,7 @@ XMC_FN void xmc_fifo_init(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 start) {
 
 /* Appends a payload. Returns how many messages were there before, or XMC_NONE if the FIFO is full. */
 XMC_FN xmc_u32 xmc_fifo_enqueue(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 payload) {
+  XMC_ROLLED
   for (;;) { /* again only when somebody else enqueued */
     xmc_u32 head = xmc_load_acquire32(&fifo->head);
     xmc_u64 tail = xmc_load_acquire64(&fifo->tail);
@@ -58,6 +60,7 @@ XMC_FN xmc_u32 xmc_fifo_enqueue(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 payload) {
 
 /* Takes the head's payload, or returns XMC_NONE if the FIFO is empty. */
 XMC_FN xmc_u32 xmc_fifo_dequeue(XMC_GLOBAL xmc_fifo *fifo) {
+  XMC_ROLLED
   for (;;) { /* again only when somebody else moved the head */
     xmc_u32 head = xmc_load_acquire32(&fifo->head);
     xmc_u64 message = xmc_load_acquire64(&fifo->tail);

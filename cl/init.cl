@@ -15,14 +15,15 @@ XMC_FN xmc_u64 xmc_span_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
   return first >= heap->pages ? 0 : xmc_run_mask(0, heap->pages - first);
 }
 
-/* Leaf word l of order[k] in an empty heap */
-XMC_FN xmc_u64 xmc_order_leaf(XMC_GLOBAL xmcHeap *heap, xmc_u32 k, xmc_u32 l) {
-  xmc_u64 bits = 0;
-  xmc_u32 i;
-  for (i = 0; i < 64u; i++)
-    if (xmc_run_orders(xmc_span_pages(heap, l * 64u + i)) > k)
-      bits |= (xmc_u64)1 << i;
-  return bits;
+/* In an empty heap the spans with a run of 2^k pages are the first ones: all but perhaps the last. */
+XMC_FN xmc_u32 xmc_init_spans_of_order(XMC_GLOBAL xmcHeap *heap, xmc_u32 k) {
+  xmc_u32 full = heap->pages >> XMC_SPAN_SHIFT;
+  return full + (full < heap->spans && xmc_run_orders(xmc_span_pages(heap, full)) > k);
+}
+
+/* Word w of a bitmap whose first n bits are set */
+XMC_FN xmc_u64 xmc_first_bits(xmc_u32 n, xmc_u32 w) {
+  return n > w * 64u ? xmc_run_mask(0, n - w * 64u) : 0;
 }
 
 XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 items, xmc_u32 i,
@@ -36,7 +37,7 @@ XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitma
 
 XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
   XMC_GLOBAL xmc_fifo *fifos = (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + heap->fifos);
-  xmc_u32 leaves = xmc_bitmap_leaf_words(heap->spans), words = heap->pages * XMC_PAGE_WORDS, c, k, w, j;
+  xmc_u32 leaves = xmc_bitmap_leaf_words(heap->spans), words = heap->pages * XMC_PAGE_WORDS, c, k, w;
   for (c = 0; c < XMC_ALL_CLASSES; c++)
     for (w = i; w < heap->fifo_table[c].count; w += n) {
       XMC_GLOBAL xmc_fifo *fifo = fifos + heap->fifo_table[c].first + w;
@@ -47,14 +48,11 @@ XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
   xmc_init_bitmap(heap, &heap->busy, heap->slots * XMC_ALL_CLASSES, i, n);
   xmc_init_bitmap(heap, &heap->parked, heap->spans * XMC_ALL_CLASSES, i, n);
   for (k = 0; k < XMC_ORDERS; k++) {
+    xmc_u32 spans = xmc_init_spans_of_order(heap, k);
     for (w = i; w < leaves; w += n)
-      xmc_at64(heap, heap->order[k].leaf)[w] = xmc_order_leaf(heap, k, w);
-    for (w = i; w < xmc_bitmap_leaf_words(leaves); w += n) {
-      xmc_u64 bits = 0;
-      for (j = 0; j < 64u && w * 64u + j < leaves; j++)
-        bits |= (xmc_u64)(xmc_order_leaf(heap, k, w * 64u + j) != 0) << j;
-      xmc_at64(heap, heap->order[k].root)[w] = bits;
-    }
+      xmc_at64(heap, heap->order[k].leaf)[w] = xmc_first_bits(spans, w);
+    for (w = i; w < xmc_bitmap_leaf_words(leaves); w += n)
+      xmc_at64(heap, heap->order[k].root)[w] = xmc_first_bits(xmc_bitmap_leaf_words(spans), w);
   }
   for (w = i; w < heap->spans; w += n)
     *xmc_span_word(heap, w) = xmc_span_pages(heap, w);

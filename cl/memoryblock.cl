@@ -23,6 +23,7 @@
 /* Start bits of the runs of n set bits in x, 1 <= n <= 64 */
 XMC_FN xmc_u64 xmc_run_starts(xmc_u64 x, xmc_u32 n) {
   xmc_u32 have = 1;
+  XMC_ROLLED
   while (have < n) {
     xmc_u32 step = have < n - have ? have : n - have;
     x &= x >> step;
@@ -34,6 +35,7 @@ XMC_FN xmc_u64 xmc_run_starts(xmc_u64 x, xmc_u32 n) {
 /* 1 + log2 of the longest run of 2^k set bits; 0 if there is none */
 XMC_FN xmc_u32 xmc_run_orders(xmc_u64 x) {
   xmc_u32 orders = 0, step = 1;
+  XMC_ROLLED
   while (x && ++orders < XMC_ORDERS) {
     x &= x >> step;
     step <<= 1;
@@ -49,12 +51,14 @@ XMC_FN xmc_u64 xmc_run_mask(xmc_u32 first, xmc_u32 n) {
 XMC_FN void xmc_span_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) {
   xmc_u64 old = xmc_or_acq_rel64(xmc_span_word(heap, span), mask);
   xmc_u32 orders = xmc_run_orders(old | mask), k;
+  XMC_ROLLED
   for (k = xmc_run_orders(old); k < orders; k++)
     xmc_bitmap_set(heap, &heap->order[k], span);
 }
 
 XMC_FN void xmc_run_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
   int large = pages > XMC_SPAN_PAGES;
+  XMC_ROLLED
   while (pages > 0) {
     xmc_u32 first = page & (XMC_SPAN_PAGES - 1u);
     xmc_u32 n = pages < XMC_SPAN_PAGES - first ? pages : XMC_SPAN_PAGES - first;
@@ -72,6 +76,7 @@ XMC_FN xmc_u32 xmc_span_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
                               xmc_u32 *got) {
   XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span);
   xmc_u64 seen = xmc_load_relaxed64(word);
+  XMC_ROLLED
   for (;;) { /* again only when somebody else changed the span */
     xmc_u32 n = pages, first;
     xmc_u64 old, starts = xmc_run_starts(seen, n);
@@ -108,11 +113,13 @@ XMC_FN xmc_u32 xmc_run_claim_short(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, int 
   page = xmc_span_claim(heap, start, pages, order, 1, got);
   if (page != XMC_NONE)
     return page;
-  if (exact && (pages & (pages - 1u)))
+  if (exact && pages != 1u << floor_order) /* (not by pages - 1: that becomes a ctpop, which Oclgrind lacks) */
     order++; /* these spans are sure to have it; the order below may have */
   lowest = exact ? floor_order : 0u;
+  XMC_ROLLED
   for (;;) {
     xmc_u32 span = start, turns = 0;
+    XMC_ROLLED
     for (;;) {
       xmc_u32 next = xmc_bitmap_find(heap, &heap->order[order], span, heap->spans);
       if (next == XMC_NONE) { /* once round */
@@ -141,11 +148,13 @@ XMC_FN xmc_u32 xmc_run_claim_short(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, int 
  * counted from the first; pages are claimed if that is all of them, none otherwise. */
 XMC_FN xmc_u32 xmc_spans_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages) {
   xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, i;
+  XMC_ROLLED
   for (i = 0; i < need; i++) {
     XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span + i);
     xmc_u32 rest = pages - i * XMC_SPAN_PAGES;
     xmc_u64 mask = xmc_run_mask(0, rest);
     xmc_u64 seen = rest >= XMC_SPAN_PAGES ? mask : xmc_load_relaxed64(word);
+    XMC_ROLLED
     while ((seen & mask) == mask) {
       xmc_u64 old = xmc_cas_acquire64(word, seen, seen & ~mask);
       if (old == seen)
@@ -166,6 +175,7 @@ XMC_FN xmc_u32 xmc_spans_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 p
 /* Are the spans free as far as one can see? Returns as xmc_spans_claim does, and claims nothing. */
 XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages) {
   xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, i;
+  XMC_ROLLED
   for (i = 0; i < need; i++) {
     xmc_u64 mask = xmc_run_mask(0, pages - i * XMC_SPAN_PAGES);
     if ((xmc_load_relaxed64(xmc_span_word(heap, span + i)) & mask) != mask)
@@ -180,9 +190,11 @@ XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
 XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
   xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT;
   xmc_u64 epoch, before;
+  XMC_ROLLED
   do {
     xmc_u32 span = 0;
     before = epoch = xmc_load_relaxed64(&heap->large_epoch);
+    XMC_ROLLED
     for (;;) {
       xmc_u32 n;
       span = xmc_bitmap_find(heap, &heap->order[XMC_ORDERS - 1u], span, heap->spans);
@@ -209,6 +221,7 @@ XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
  * resort before a request fails. Returns 1 if it set a bit. */
 XMC_FN int xmc_orders_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 order) {
   xmc_u32 span;
+  XMC_ROLLED
   for (span = 0; span < heap->spans; span++) {
     XMC_GLOBAL xmc_u64 *leaf = xmc_at64(heap, heap->order[order].leaf) + (span >> 6);
     if (xmc_run_orders(xmc_load_relaxed64(xmc_span_word(heap, span))) > order &&

@@ -55,6 +55,22 @@
 #define XMC_HAS_SUBGROUPS XMC_SIMT
 #endif
 
+/* Before loops off the fast path: unrolled they would cost registers and instruction cache. */
+#if XMC_NVIDIA
+#define XMC_ROLLED _Pragma("unroll 1")
+#else
+#define XMC_ROLLED
+#endif
+
+/* Functions off the fast path: calls there keep the fast path's registers few. */
+#ifndef XMC_SLOW
+#if XMC_NVIDIA
+#define XMC_SLOW static __attribute__((noinline))
+#else
+#define XMC_SLOW XMC_FN
+#endif
+#endif
+
 #if !defined(__OPENCL_C_VERSION__)
 #include "platform_host.h"
 #elif XMC_NVIDIA
@@ -67,5 +83,10 @@
 
 #if defined(__OPENCL_C_VERSION__)
 #include "platform_opencl.h"
+#endif
+
+#ifndef XMC_HAS_AFRESH
+XMC_FN xmc_u32 xmc_afresh32(xmc_u32 x) { return x; }
+XMC_FN XMC_GLOBAL xmcHeap *xmc_afresh(XMC_GLOBAL xmcHeap *heap) { return heap; }
 #endif
 #endif

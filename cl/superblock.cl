@@ -60,6 +60,7 @@ XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u3
                                     xmc_u64 clear, xmc_u64 *seen) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, id);
   xmc_u64 w = xmc_load_relaxed64(word);
+  XMC_ROLLED
   for (;;) { /* again only when somebody else changed the word */
     xmc_u32 take = xmc_lowest_bits(xmc_word_available(w, cls), want);
     xmc_u64 old;
@@ -83,6 +84,7 @@ XMC_FN xmc_u64 xmc_superblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_
 XMC_FN int xmc_superblock_unlist(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 cls) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, id);
   xmc_u64 w = xmc_load_relaxed64(word);
+  XMC_ROLLED
   for (;;) {
     xmc_u64 old;
     if (xmc_word_class(w) != cls || !(w & XMC_WORD_LISTED))
@@ -104,6 +106,7 @@ XMC_FN int xmc_word_is_whole(xmc_u64 word) {
  * Then the caller owns its memory and must give it to the slab or the Memoryblocks. Acquires what the
  * last owners released. */
 XMC_FN xmc_u64 xmc_superblock_retire(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 cls, xmc_u64 w) {
+  XMC_ROLLED
   while (xmc_word_class(w) == cls && xmc_word_is_whole(w)) {
     xmc_u64 old = xmc_cas_acq_rel64(xmc_word_of(heap, id), w, XMC_WORD_RETIRED);
     if (old == w)

@@ -4,13 +4,11 @@
  *          |                                                   |
  *   FIFO of my slot and class:  active  <-- FIFO ring  <-------+  active is empty: becomes the active one
  *          | exhausted: unlist, next                           |  wholly free: retired, goes back to
- *   parked Superblocks of my class  <--------------------------+  its slab or the pages
- *          | none                                              |  else into the ring; ring full: parked
- *   slab of my class (small classes): claim one of its Superblocks
+ *   slab of my class (small classes): claim one of its         |  its slab or the pages
+ *          | none                                   Superblocks |  else into the ring
+ *   free pages: a new Superblock or slab                       +  ring full: parked
  *          | none
- *   free pages: a new Superblock or slab
- *          | none
- *   last resort (reclaim.cl): other slots' FIFOs, wholly free ones of every class
+ *   last resort (reclaim.cl): parked ones, other slots' FIFOs, wholly free ones of every class
  *
  * `active` is the head of the queue, looked at without dequeuing. As long as it has blocks a claim costs
  * one load of it and one CAS on its word; a release costs one fetch-or. An exhausted active Superblock
@@ -55,24 +53,35 @@ XMC_FN xmc_u32 xmc_superblock_pages(xmc_u32 cls, xmc_u32 count) {
 /* Returns the pages of a retired Superblock or slab. Entries that point back go first. */
 XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 count) {
   xmc_u32 page = xmc_id_page(heap, id), pages = xmc_superblock_pages(cls, count), i;
+  XMC_ROLLED
   for (i = 1; i < pages; i++)
     xmc_store_relaxed32(xmc_page_entry(heap, page + i), XMC_MAP_NONE);
   xmc_span_release(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), pages));
 }
 
-/* Sets the parked bit of a Superblock that no FIFO has room for. 0: it is wholly free, retire it. */
-XMC_FN int xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
+/* Parks a listed Superblock that no FIFO has room for. Released blocks may make it wholly free later: then
+ * the release retires it. */
+XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, id);
   xmc_u64 w = xmc_load_relaxed64(word), old;
-  while (xmc_word_class(w) == cls && !xmc_word_is_whole(w)) {
+  XMC_ROLLED
+  while (xmc_word_class(w) == cls) { /* else it was retired through an old id: nothing to answer for */
     old = xmc_cas_release64(word, w, w | XMC_WORD_PARKED);
-    if (old == w) { /* from here on whoever makes it wholly free retires it */
+    if (old == w) {
       xmc_bitmap_set(heap, &heap->parked, cls * heap->spans + (xmc_id_page(heap, id) >> XMC_SPAN_SHIFT));
-      return 1;
+      return;
     }
     w = old;
   }
-  return xmc_word_class(w) != cls; /* retired through an old id: nothing to answer for */
+}
+
+/* Puts a listed Superblock into the ring of the slot, or parks it. */
+XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 id) {
+  xmc_u32 used = slot == XMC_NONE ? XMC_NONE : xmc_fifo_enqueue(xmc_fifo_at(heap, cls, slot), id);
+  if (used == XMC_NONE)
+    xmc_park(heap, cls, id);
+  else if (used == 0)
+    xmc_fifo_mark_busy(heap, cls, slot);
 }
 
 /* Gives the memory of a retired Superblock (or slab) back: its pages to the spans, or its place in the slab
@@ -96,110 +105,70 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, 
 }
 
 /* The caller answers for a Superblock or slab whose listed bit it set; w is the word as last seen. */
-XMC_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
-  for (;;) { /* at most twice for each of Superblock and slab, unless others changed the word */
-    xmc_u32 slot = xmc_fifo_slot(heap, cls), used;
-    XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
-    if (slot != XMC_NONE && xmc_load_relaxed64(&fifo->active) == XMC_NONE &&
-        xmc_cas_release64(&fifo->active, XMC_NONE, id) == XMC_NONE) {
-      xmc_fifo_mark_busy(heap, cls, slot);
-      return;
+XMC_SLOW void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
+  XMC_ROLLED
+  for (;;) { /* once, and once more for the slab */
+    xmc_u32 slot = xmc_fifo_slot(heap, cls);
+    if (slot != XMC_NONE) {
+      XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
+      if (xmc_load_relaxed64(&fifo->active) == XMC_NONE &&
+          xmc_cas_release64(&fifo->active, XMC_NONE, id) == XMC_NONE) {
+        xmc_fifo_mark_busy(heap, cls, slot);
+        return;
+      }
     }
     w = xmc_superblock_retire(heap, id, cls, w);
-    if (w) {
-      id = xmc_give_back(heap, cls, id, w);
-      if (id == XMC_NONE)
-        return;
-      cls = xmc_slab_class(cls);
-    } else {
-      used = slot == XMC_NONE ? XMC_NONE : xmc_fifo_enqueue(fifo, id);
-      if (used == 0)
-        xmc_fifo_mark_busy(heap, cls, slot);
-      if (used != XMC_NONE || xmc_park(heap, cls, id))
-        return;
+    if (!w) {
+      xmc_put(heap, cls, slot, id);
+      return;
     }
+    id = xmc_give_back(heap, cls, id, w);
+    if (id == XMC_NONE)
+      return;
+    cls = xmc_slab_class(cls);
     w = xmc_load_relaxed64(xmc_word_of(heap, id));
   }
 }
 
-/* Claims up to `want` blocks from the FIFO of one slot. Returns their mask and the Superblock in *id. */
-XMC_FN xmc_u32 xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 want, xmc_u32 *id) {
+/* A claim: the Superblock's id and the mask of the claimed Basicblocks. 0: nothing was claimed. */
+typedef xmc_u64 xmc_claim;
+XMC_FN xmc_claim xmc_claim_make(xmc_u32 id, xmc_u32 mask) { return mask ? (xmc_u64)id << 32 | mask : 0; }
+XMC_FN xmc_u32 xmc_claim_id(xmc_claim claim) { return (xmc_u32)(claim >> 32); }
+XMC_FN xmc_u32 xmc_claim_mask(xmc_claim claim) { return (xmc_u32)claim; }
+
+/* Moves a FIFO whose active Superblock is exhausted on to the next. 0: there is none. */
+XMC_SLOW int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
-  xmc_u32 active;
+  xmc_u32 active = (xmc_u32)xmc_load_relaxed64(&fifo->active), next;
+  if (active != XMC_NONE && !xmc_superblock_unlist(heap, active, cls))
+    return 1; /* it has blocks again */
+  next = xmc_fifo_dequeue(fifo);
+  if (active == XMC_NONE && next == XMC_NONE)
+    return 0;
+  if (xmc_cas_release64(&fifo->active, active, next) != active) {
+    if (next != XMC_NONE) /* somebody else moved it on */
+      xmc_put(heap, cls, slot, next);
+    return 1;
+  }
+  if (next != XMC_NONE && active == XMC_NONE) /* it was in nobody's sight for a moment */
+    xmc_fifo_mark_busy(heap, cls, slot);
+  return next != XMC_NONE;
+}
+
+/* Claims up to `want` blocks from the FIFO of one slot. */
+XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 want) {
   if (slot == XMC_NONE)
     return 0;
-  active = (xmc_u32)xmc_load_relaxed64(&fifo->active);
-  for (;;) { /* again only for a next Superblock or when somebody else moved the FIFO on */
-    xmc_u32 next, seen;
+  XMC_ROLLED
+  do { /* again only for a next Superblock, or when somebody else moved the FIFO on */
+    xmc_u32 active = (xmc_u32)xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active);
     if (active != XMC_NONE) {
       xmc_u64 w;
       xmc_u32 take = xmc_superblock_claim(heap, active, cls, want, 0, &w);
-      *id = active;
       if (take)
-        return take;
-      if (!xmc_superblock_unlist(heap, active, cls))
-        continue;
+        return xmc_claim_make(active, take);
     }
-    next = xmc_fifo_dequeue(fifo);
-    if (next == XMC_NONE && active == XMC_NONE)
-      return 0;
-    seen = (xmc_u32)xmc_cas_release64(&fifo->active, active, next);
-    if (seen == active) {
-      if (next == XMC_NONE)
-        return 0;
-      if (active == XMC_NONE) /* it was in nobody's sight for a moment */
-        xmc_fifo_mark_busy(heap, cls, slot);
-      active = next;
-    } else {
-      if (next != XMC_NONE)
-        xmc_settle(heap, cls, next, xmc_load_relaxed64(xmc_word_of(heap, next)));
-      active = seen;
-    }
-  }
-}
-
-/* Claims blocks of a parked Superblock in one span and takes it out of its parking place. */
-XMC_FN xmc_u32 xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 span, xmc_u32 want, xmc_u32 *id,
-                               xmc_u64 *w) {
-  xmc_u32 base = cls < XMC_CLASSES ? cls : cls - XMC_CLASSES, page = span * XMC_SPAN_PAGES, i, j;
-  for (i = 0; i < XMC_SPAN_PAGES && page + i < heap->pages; i++) {
-    xmc_u32 entry = xmc_load_relaxed32(xmc_page_entry(heap, page + i));
-    xmc_u32 n = cls < XMC_SMALL_CLASSES ? ((entry >> 16) + 31u) >> 5 : 1u;
-    if ((entry & 0xffffu) != base) /* another class, or not the first page of a run */
-      continue;
-    for (j = 0; j < n; j++) {
-      xmc_u32 take;
-      *id = cls < XMC_CLASSES ? (page + i) * 32u + j : xmc_slab_id(heap, page + i);
-      if (!(xmc_load_relaxed64(xmc_word_of(heap, *id)) & XMC_WORD_PARKED))
-        continue;
-      take = xmc_superblock_claim(heap, *id, cls, want, XMC_WORD_PARKED, w);
-      if (take)
-        return take;
-    }
-  }
-  return 0;
-}
-
-/* Claims blocks of a parked Superblock of this class; looks at no more than one span for each bit. */
-XMC_FN xmc_u32 xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want, xmc_u32 *id) {
-  xmc_u32 low = cls * heap->spans, item;
-  while ((item = xmc_bitmap_find(heap, &heap->parked, low, low + heap->spans)) != XMC_NONE) {
-    xmc_u64 w;
-    xmc_u32 take = xmc_span_unpark(heap, cls, item - low, want, id, &w);
-    if (!take) {
-      xmc_bitmap_clear(heap, &heap->parked, item);
-      take = xmc_span_unpark(heap, cls, item - low, want, id, &w);
-      if (take)
-        xmc_bitmap_set(heap, &heap->parked, item);
-    }
-    if (take) {
-      /* The claim took the duty with the parked bit, unless the Superblock was listed elsewhere too. */
-      w = (w & ~XMC_WORD_PARKED) & ~(xmc_u64)take;
-      if (xmc_word_available(w, cls) || !xmc_superblock_unlist(heap, *id, cls))
-        xmc_settle(heap, cls, *id, w);
-      return take;
-    }
-  }
+  } while (xmc_fifo_advance(heap, cls, slot));
   return 0;
 }
 
@@ -216,24 +185,65 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 
 }
 
 /* A new run of pages for a Superblock of this class (2^order pages or, when there is no such run, fewer)
- * or for a slab. Returns its first page or XMC_NONE; *blocks is the number of Basicblocks. */
-XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 *blocks) {
-  xmc_u32 pages, page, hint, i;
-  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
-  if (slot != XMC_NONE) {
-    hint = xmc_load_relaxed32(&fifo->hint);
-  } else {
-    hint = xmc_slot_hint(heap->spans);
-  }
-  i = hint;
-  page = xmc_run_claim_short(heap, 1u << xmc_class_order(cls), 0, &hint, &pages);
-  if (slot != XMC_NONE && hint != i)
-    xmc_store_relaxed32(&fifo->hint, hint);
+ * or for a slab. Returns its first page or XMC_NONE, and the number of pages in the high half. */
+XMC_SLOW xmc_u64 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
+  xmc_u32 small = xmc_class_is_small(cls), order = small ? 0 : xmc_class_order(cls);
+  xmc_u32 slot = xmc_fifo_slot(heap, cls), pages, page, start, hint, entry, i;
+  start = hint = slot == XMC_NONE ? xmc_slot_hint(heap->spans)
+                                  : xmc_load_relaxed32(&xmc_fifo_at(heap, cls, slot)->hint);
+  page = xmc_run_claim_short(heap, 1u << order, 0, &hint, &pages);
   if (page == XMC_NONE)
     return XMC_NONE;
-  *blocks = xmc_class_blocks(cls, pages);
+  if (slot != XMC_NONE && hint != start)
+    xmc_store_relaxed32(&xmc_fifo_at(heap, cls, slot)->hint, hint);
+  entry = XMC_MAP(cls, 0, xmc_class_blocks(cls, pages));
+  XMC_ROLLED
   for (i = 0; i < pages; i++)
-    xmc_store_relaxed32(xmc_page_entry(heap, page + i), XMC_MAP(cls, i, *blocks));
-  return page;
+    xmc_store_relaxed32(xmc_page_entry(heap, page + i), entry | i << 8);
+  return (xmc_u64)pages << 32 | page;
+}
+
+/* Starts a Superblock of a small class in the place that `slab` stands for. */
+XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want, xmc_claim slab) {
+  xmc_u32 place = xmc_lowest32(xmc_claim_mask(slab)), left = xmc_class_blocks(cls, 1) - 32u * place;
+  xmc_u32 count = left < 32u ? left : 32u, take = xmc_full_mask(want < count ? want : count);
+  xmc_u32 id = xmc_id_page(heap, xmc_claim_id(slab)) * 32u + place;
+  xmc_superblock_start(heap, cls, id, count, take);
+  return xmc_claim_make(id, take);
+}
+
+/* Carves a new Superblock out of a slab or free pages. */
+XMC_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want) {
+  xmc_claim slab;
+  xmc_u64 run;
+  xmc_u32 count, take, slab_class;
+  heap = xmc_afresh(heap);
+  cls = xmc_afresh32(cls);
+  slab_class = xmc_slab_class(cls);
+  if (xmc_class_is_small(cls)) {
+    slab = xmc_fifo_claim(heap, slab_class, xmc_fifo_slot(heap, slab_class), 1);
+    if (!slab) {
+      cls = xmc_afresh32(cls);
+      run = xmc_pages_take(heap, cls);
+      if (run == XMC_NONE)
+        return 0;
+      slab = xmc_claim_make(xmc_slab_id(heap, (xmc_u32)run), 1u);
+      xmc_superblock_start(heap, slab_class, xmc_claim_id(slab), (xmc_class_blocks(cls, 1) + 31u) >> 5, 1u);
+    }
+    return xmc_slab_start(heap, cls, want, slab);
+  }
+  run = xmc_pages_take(heap, cls);
+  if (run == XMC_NONE)
+    return 0;
+  count = xmc_class_blocks(cls, (xmc_u32)(run >> 32));
+  take = xmc_full_mask(want < count ? want : count);
+  xmc_superblock_start(heap, cls, (xmc_u32)run * 32u, count, take);
+  return xmc_claim_make((xmc_u32)run * 32u, take);
+}
+
+/* Claims 1 to `want` Basicblocks of one Superblock, from the caller's FIFO or new. 0: the last resort. */
+XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want) {
+  xmc_claim claim = xmc_fifo_claim(heap, cls, xmc_fifo_slot(heap, cls), want);
+  return claim ? claim : xmc_carve(heap, cls, want);
 }
 #endif
