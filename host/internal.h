@@ -3,10 +3,12 @@
  *   probe.c     what a device can do, found out once a process         xmc_probe
  *   options.c   build options of a device and heap
  *   program.c   the embedded source in front of a user's
+ *   helpers.c   the library's own kernels, built once
  *   layout.c    the arena's geometry, from its size                    xmc_layout (layout.h)
  *   heap.c      life of a heap
  *   arena_io.c  the arena's bytes, whatever it lies in
- *   inspect.c   statistics and check, from a copy of the metadata
+ *   info.c      what a heap tells of itself; kernel arguments
+ *   walk.c, stats.c, check.c   statistics and check, from a copy of the metadata
  */
 #ifndef XMC_INTERNAL_H
 #define XMC_INTERNAL_H
@@ -42,6 +44,9 @@ typedef struct xmc_probe {
 /* Probes `device`, in `context` or, if that is NULL, in one of its own; later calls copy what the first
  * found. Returns probe->status, or an OpenCL error if the device could not even be asked. */
 cl_int xmc_probe_device(cl_context context, cl_device_id device, xmc_probe *probe);
+
+/* Sub-devices come and go, and their ids with them: nothing is remembered about them. */
+int xmc_is_sub_device(cl_device_id device);
 
 #define XMC_OPTIONS_BYTES 512
 
@@ -104,6 +109,11 @@ char *xmc_expand_source(cl_uint count, const char **strings, const size_t *lengt
 /* Creates and builds a program from one string; on a build error `log` (may be NULL) gets the build log. */
 cl_int xmc_build(cl_context context, cl_device_id device, const char *source, const char *options,
                  cl_program *program, char *log, size_t log_bytes);
+
+/* ---- helpers.c ---- */
+
+/* The program of cl/kernels.cl, built */
+cl_int xmc_build_helpers(cl_context context, cl_device_id device, const char *options, cl_program *program);
 
 /* Embedded sources (made by cmake/EmbedSource.cmake), NUL-terminated. */
 extern const char xmc_source_library[];

@@ -216,8 +216,7 @@ cleanup:
   return status;
 }
 
-/* Sub-devices come and go, and their ids with them: only whole devices are remembered. */
-static int xmc_is_sub_device(cl_device_id device) {
+int xmc_is_sub_device(cl_device_id device) {
   cl_device_id parent = NULL;
   return clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) == CL_SUCCESS &&
          parent;

@@ -1,0 +1,96 @@
+/* The library's own kernels (cl/kernels.cl), built once a process for a device and options.
+ *
+ * A program belongs to a context, and keeping one alive would keep the user's context alive. So what is kept
+ * is its binary; building from that is quick. A driver that takes no binary gets the source each time.
+ */
+#include "internal.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct xmc_binary {
+  cl_device_id device;
+  char options[XMC_OPTIONS_BYTES];
+  size_t size;
+  unsigned char *bytes;
+  struct xmc_binary *next;
+} xmc_binary;
+
+static pthread_mutex_t xmc_binaries_lock = PTHREAD_MUTEX_INITIALIZER;
+static xmc_binary *xmc_binaries; /* entries are never changed or freed */
+
+static xmc_binary *xmc_find_binary(cl_device_id device, const char *options) {
+  xmc_binary *b;
+  pthread_mutex_lock(&xmc_binaries_lock);
+  for (b = xmc_binaries; b && (b->device != device || strcmp(b->options, options) != 0); b = b->next)
+    ;
+  pthread_mutex_unlock(&xmc_binaries_lock);
+  return b;
+}
+
+#define XMC_MAX_DEVICES 64
+
+/* The binary for one device of a built program's; malloc'ed, NULL if there is none to be had */
+static unsigned char *xmc_read_binary(cl_device_id device, cl_program program, size_t *size) {
+  cl_device_id devices[XMC_MAX_DEVICES];
+  size_t sizes[XMC_MAX_DEVICES] = {0}, bytes = 0, i, n;
+  unsigned char *binaries[XMC_MAX_DEVICES] = {0}, *binary = NULL;
+  if (clGetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof devices, devices, &bytes) != CL_SUCCESS)
+    return NULL;
+  n = bytes / sizeof *devices;
+  if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, NULL) != CL_SUCCESS)
+    return NULL;
+  for (i = 0; i < n; i++)
+    if (devices[i] == device && sizes[i] > 0) {
+      *size = sizes[i];
+      binary = binaries[i] = malloc(sizes[i]); /* the others stay NULL: not wanted */
+    }
+  if (binary &&
+      clGetProgramInfo(program, CL_PROGRAM_BINARIES, n * sizeof *binaries, binaries, NULL) == CL_SUCCESS)
+    return binary;
+  free(binary);
+  return NULL;
+}
+
+/* Keeps the binary of a built program; where there is none, nothing happens. */
+static void xmc_keep_binary(cl_device_id device, const char *options, cl_program program) {
+  xmc_binary *b = calloc(1, sizeof *b);
+  if (b)
+    b->bytes = xmc_read_binary(device, program, &b->size);
+  if (!b || !b->bytes) {
+    free(b);
+    return;
+  }
+  b->device = device;
+  strcpy(b->options, options);
+  pthread_mutex_lock(&xmc_binaries_lock);
+  b->next = xmc_binaries;
+  xmc_binaries = b;
+  pthread_mutex_unlock(&xmc_binaries_lock);
+}
+
+static cl_program xmc_from_binary(cl_context context, const xmc_binary *b) {
+  const unsigned char *bytes = b->bytes;
+  cl_int status, loaded;
+  cl_program program = clCreateProgramWithBinary(context, 1, &b->device, &b->size, &bytes, &loaded, &status);
+  if (status == CL_SUCCESS)
+    status = clBuildProgram(program, 1, &b->device, b->options, NULL, NULL);
+  if (status == CL_SUCCESS)
+    return program;
+  if (program)
+    clReleaseProgram(program);
+  return NULL;
+}
+
+cl_int xmc_build_helpers(cl_context context, cl_device_id device, const char *options, cl_program *program) {
+  int remember = !xmc_is_sub_device(device);
+  xmc_binary *binary = remember ? xmc_find_binary(device, options) : NULL;
+  cl_int status;
+  *program = binary ? xmc_from_binary(context, binary) : NULL;
+  if (*program)
+    return CL_SUCCESS;
+  status = xmc_build(context, device, xmc_source_kernels, options, program, NULL, 0);
+  if (status == CL_SUCCESS && remember && !binary)
+    xmc_keep_binary(device, options, *program);
+  return status;
+}
