@@ -109,8 +109,8 @@ int bench_write_csv(const bench *b, const char *path) {
     fprintf(stderr, "xmc-bench: cannot write %s\n", path);
     return 1;
   }
-  fprintf(f, "# command: %s\n# device: %s, %s, driver %s\n# path: %s\n", b->command, b->device_name,
-          b->platform_name, b->driver, b->path);
+  fprintf(f, "# command: %s\n# device: %s, %s, driver %s, %s\n# path: %s\n", b->command, b->device_name,
+          b->platform_name, b->driver, b->cpu ? "CPU" : "GPU", b->path);
   fprintf(f, "allocator,workload,params,threads,bytes,milliseconds,failures\n");
   for (size_t i = 0; i < b->row_count; i++) {
     write_row(f, &b->rows[i], b->rows[i].allocator, b->rows[i].value, b->rows[i].failures);
