@@ -13,39 +13,37 @@ XMC_FN XMC_GLOBAL char *xmc_block_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls,
   return xmc_page_address(heap, id >> 5) + (xmc_u64)((id & 31u) * 32u + bit) * xmc_class_bytes(cls);
 }
 
-/* A run of pages as one block, its first page `phase` above a multiple of `align` pages (a power of two).
- * Returns the page or XMC_NONE. */
-XMC_SLOW xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 align, xmc_u32 phase) {
-  xmc_u32 page = XMC_NONE, want = pages + align - 1u, got = want, i;
-  if (want < pages || want > heap->pages)
-    return XMC_NONE;
-  XMC_ROLLED
-  for (;;) { /* again only when something was retired */
-    if (want > XMC_SPAN_PAGES) {
-      page = xmc_run_claim_long(heap, want);
-    } else {
-      xmc_u32 hint = xmc_slot_hint(heap->spans);
-      page = xmc_run_claim_short(heap, want, 1, &hint, &got);
-    }
-    if (page != XMC_NONE)
-      break;
-    if (!xmc_reclaim(heap, XMC_NONE) && !xmc_orders_sweep(heap, 0) && !xmc_orders_sweep(heap, XMC_ORDERS - 1u))
-      return XMC_NONE;
-  }
-  if (align > 1u) { /* the ends go back */
-    xmc_u32 first = page + ((phase - page) & (align - 1u));
-    if (first > page)
-      xmc_run_release(heap, page, first - page);
-    if (page + want > first + pages)
-      xmc_run_release(heap, first + pages, page + want - (first + pages));
-    page = first;
-  }
+/* Makes a claimed run a Memoryblock. */
+XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
+  xmc_u32 i;
   XMC_ROLLED
   for (i = 1; i < pages; i++)
     xmc_store_relaxed32(xmc_page_entry(heap, page + i), XMC_MAP(XMC_CLASS_BODY, 0, 0));
   xmc_store_relaxed64(xmc_word_of(heap, page * 32u), xmc_word_memoryblock(pages));
   xmc_store_relaxed32(xmc_page_entry(heap, page), XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0));
-  return page;
+}
+
+/* A run of pages as one block, its first page `phase` above a multiple of `align` pages (a power of two).
+ * Returns the page or XMC_NONE. */
+XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 align, xmc_u32 phase) {
+  xmc_u32 want = pages + align - 1u, page, first;
+  if (want > XMC_SPAN_PAGES) {
+    page = xmc_run_claim_long(heap, want);
+    if (page == XMC_NONE)
+      return XMC_NONE;
+  } else {
+    xmc_u32 hint = xmc_slot_hint(heap->spans);
+    xmc_u64 mask = xmc_run_claim(heap, want, 1, &hint);
+    if (!mask)
+      return XMC_NONE;
+    page = hint * XMC_SPAN_PAGES + xmc_lowest64(mask);
+  }
+  first = page + ((phase - page) & (align - 1u));
+  if (first > page) /* the ends go back */
+    xmc_run_release(heap, page, first - page);
+  if (page + want > first + pages)
+    xmc_run_release(heap, first + pages, page + want - (first + pages));
+  return first;
 }
 
 /* Where a pointer leads. */

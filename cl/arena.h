@@ -7,7 +7,7 @@
  *   fifos      xmc_fifo[..]      one FIFO a size class and slot                 64 B each
  *   busy       bitmap            FIFOs that may hold something                  1 bit a FIFO
  *   parked     bitmap            spans with Superblocks that no FIFO had room for
- *   order[k]   bitmap            spans with a free run of 2^k pages, k = 0..6
+ *   index      3 levels          spans with free runs of 1, 2, 4 … 64 pages      1 B a span
  *   free_pages ulong[spans]      bit i of word s: page 64 s + i is free         8 B / MiB
  *   page_map   uint[pages]       what a page is used for                        4 B / 16 KiB
  *   words      ulong[33 pages]   state words of Superblocks and slabs           264 B / 16 KiB
@@ -36,7 +36,7 @@
  *   parked(W)                  =>  bit (class, span) of the parked bitmap is set
  *   W not in use               <=>  W == XMC_WORD_RETIRED, which no free can change
  *   page_map back(P) != 0      =>  P lies inside a Superblock in use
- *   span s has a free run of 2^k pages  =>  bit s of order[k] is set
+ *   span s has a free run of 2^k pages  =>  bit k of byte s of the index is set, on all its levels
  * While calls are under way each implication may lag behind by the calls under way.
  */
 #ifndef XMC_ARENA_H
@@ -66,7 +66,8 @@ typedef uint64_t xmc_u64;
 #define XMC_PAGE_BYTES (1u << XMC_PAGE_SHIFT) /* 16 KiB */
 #define XMC_SPAN_PAGES 64u                    /* pages a span: bits of one word */
 #define XMC_SPAN_SHIFT 6
-#define XMC_ORDERS 7        /* run lengths 1, 2, 4 … 64 pages have a bitmap each */
+#define XMC_ORDERS 7        /* run lengths 1, 2, 4 … 64 pages */
+#define XMC_INDEX_LEVELS 3
 #define XMC_PAGE_WORDS 33u  /* 32 for Superblocks, 1 for the slab */
 #define XMC_NONE 0xffffffffu
 
@@ -129,7 +130,7 @@ typedef struct xmcHeap {
   xmc_u32 coalescing; /* XMC_COALESCE_…: with compartments a free looks for their headers */
   xmc_bitmap busy;
   xmc_bitmap parked;
-  xmc_bitmap order[XMC_ORDERS];
+  xmc_u64 index[XMC_INDEX_LEVELS]; /* span_index.cl */
   xmc_u64 data_room;  /* bytes from the end of the tables to the end of the arena */
   xmc_u32 fifo_start; /* first sequence number of every FIFO */
   xmc_u32 debug;      /* XMC_DEBUG level the heap was made for */
@@ -146,7 +147,8 @@ typedef struct xmcHeap {
   xmc_u64 invalid_frees;
   xmc_u64 first_double_free;  /* offset in the arena + 1, so that 0 means none */
   xmc_u64 first_invalid_free;
-  xmc_u64 large_epoch;        /* runs of more than a span that were taken back or given back */
+  xmc_u64 scarce;             /* 1 once a request came to the last resort: then the epoch is kept */
+  xmc_u64 epoch;              /* moves when room became findable that a search may just have missed */
 } xmcHeap;
 
 #define XMC_HEADER_BYTES 1024u

@@ -19,21 +19,19 @@ XMC_FN void xmc_bitmap_set(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap
   XMC_GLOBAL xmc_u64 *leaf = xmc_at64(heap, map->leaf) + (item >> 6);
   XMC_GLOBAL xmc_u64 *root = xmc_at64(heap, map->root) + (item >> 12);
   xmc_u64 bit = (xmc_u64)1 << ((item >> 6) & 63u);
-  xmc_u64 old = xmc_or_acq_rel64(leaf, (xmc_u64)1 << (item & 63u));
-  /* Who fills an empty leaf word answers for the root; the others repair what a stopped one left. */
-  if (old == 0 || !(xmc_load_relaxed64(root) & bit))
-    xmc_or_acq_rel64(root, bit);
+  if (xmc_or_hint64(leaf, (xmc_u64)1 << (item & 63u)) == 0) /* who fills an empty word answers for the root */
+    xmc_or_hint64(root, bit);
 }
 
 XMC_FN void xmc_bitmap_clear(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 item) {
   XMC_GLOBAL xmc_u64 *leaf = xmc_at64(heap, map->leaf) + (item >> 6);
   XMC_GLOBAL xmc_u64 *root = xmc_at64(heap, map->root) + (item >> 12);
   xmc_u64 bit = (xmc_u64)1 << ((item >> 6) & 63u);
-  xmc_u64 old = xmc_and_acq_rel64(leaf, ~((xmc_u64)1 << (item & 63u)));
+  xmc_u64 old = xmc_and_hint64(leaf, ~((xmc_u64)1 << (item & 63u)));
   if (old == (xmc_u64)1 << (item & 63u)) {
-    xmc_and_acq_rel64(root, ~bit);
+    xmc_and_hint64(root, ~bit);
     if (xmc_load_relaxed64(leaf) != 0)
-      xmc_or_acq_rel64(root, bit);
+      xmc_or_hint64(root, bit);
   }
 }
 
@@ -44,8 +42,8 @@ XMC_FN xmc_u32 xmc_bitmap_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bi
                                xmc_u32 high) {
   XMC_GLOBAL xmc_u64 *leaf = xmc_at64(heap, map->leaf);
   XMC_GLOBAL xmc_u64 *root = xmc_at64(heap, map->root);
-  xmc_u32 l;
-  xmc_u64 bits;
+  xmc_u32 l, w;
+  xmc_u64 bits, words;
   if (low >= high)
     return XMC_NONE;
   bits = xmc_load_relaxed64(leaf + (low >> 6)) >> (low & 63u);
@@ -55,10 +53,10 @@ XMC_FN xmc_u32 xmc_bitmap_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bi
   }
   XMC_ROLLED
   for (l = (low >> 6) + 1u; l <= (high - 1u) >> 6; l = (l | 63u) + 1u) {
-    xmc_u64 words = xmc_load_relaxed64(root + (l >> 6)) >> (l & 63u) << (l & 63u);
+    words = xmc_load_relaxed64(root + (l >> 6)) >> (l & 63u) << (l & 63u);
     XMC_ROLLED
     while (words) {
-      xmc_u32 w = (l & ~63u) + xmc_lowest64(words);
+      w = (l & ~63u) + xmc_lowest64(words);
       if (w > (high - 1u) >> 6)
         return XMC_NONE;
       bits = xmc_load_relaxed64(leaf + w);

@@ -42,12 +42,17 @@ XMC_FN xmc_u64 xmc_lane_key(XMC_GLOBAL xmcHeap *heap, xmc_u32 key) {
 XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, cls));
+  xmc_u32 first, rank, want, id, take, got, slot = xmc_fifo_slot(heap, cls);
+  xmc_claim claim;
+  XMC_ROLLED
   for (;;) { /* the lanes that got nothing yet go round together */
-    xmc_u32 first = xmc_lanes_first(group), rank = xmc_lanes_below(group), want = xmc_lanes_count(group);
-    xmc_u32 id, take, got;
-    xmc_claim claim = 0;
+    first = xmc_lanes_first(group);
+    rank = xmc_lanes_below(group);
+    want = xmc_lanes_count(group);
+    claim = 0;
     if (rank == 0)
-      claim = xmc_blocks_claim(heap, cls, want < 32u ? want : 32u);
+      claim = xmc_blocks_claim(heap, cls, slot, want < 32u ? want : 32u);
+    xmc_lanes_sync(group); /* what the leader acquired, all have */
     take = xmc_shuffle32(group, xmc_claim_mask(claim), first);
     id = xmc_shuffle32(group, xmc_claim_id(claim), first);
     got = xmc_popcount32(take);
@@ -58,19 +63,89 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 c
     group = xmc_lanes_drop(group, got);
   }
 #else
-  xmc_claim claim = xmc_blocks_claim(heap, cls, 1);
+  xmc_claim claim = xmc_blocks_claim(heap, cls, xmc_fifo_slot(heap, cls), 1);
   return claim ? xmc_block_address(heap, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim))) : 0;
 #endif
 }
 
+/* A block of the class; a larger one when there is no other; or 0. */
 XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
-  XMC_GLOBAL char *block = xmc_class_malloc_try(heap, cls);
-  if (!block) {
-    xmc_claim claim = xmc_last_resort(heap, cls, &cls);
+  XMC_GLOBAL char *block;
+  xmc_u32 epoch;
+  xmc_claim claim;
+  XMC_ROLLED
+  for (;;) { /* again only when somebody made room */
+    block = xmc_class_malloc_try(heap, cls);
+    if (block)
+      return block;
+    epoch = xmc_search_begins(heap);
+    claim = xmc_last_claim(heap, cls);
     if (claim)
-      block = xmc_block_address(heap, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim)));
+      break;
+    if (xmc_make_room(heap, 1u, 0, epoch))
+      continue;
+    claim = xmc_steal(heap, cls + 1u, XMC_CLASSES);
+    if (!claim)
+      claim = xmc_unpark(heap, cls + 1u, XMC_CLASSES);
+    if (!claim)
+      return 0;
+    cls = xmc_load_relaxed32(xmc_page_entry(heap, xmc_claim_id(claim) >> 5)) & 0xffu;
+    break;
   }
-  return block;
+  return xmc_block_address(heap, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim)));
+}
+
+/* Runs of up to 64 pages: lanes that want as many take them from one span by one CAS. */
+XMC_FN xmc_u32 xmc_run_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
+#if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
+  xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, pages));
+  xmc_u32 first, rank, got, low, high, span;
+  xmc_u64 mask;
+  XMC_ROLLED
+  for (;;) {
+    first = xmc_lanes_first(group);
+    rank = xmc_lanes_below(group);
+    span = xmc_slot_hint(heap->spans);
+    mask = 0;
+    if (rank == 0)
+      mask = xmc_run_claim(heap, pages, xmc_lanes_count(group), &span);
+    low = xmc_shuffle32(group, (xmc_u32)mask, first);
+    high = xmc_shuffle32(group, (xmc_u32)(mask >> 32), first);
+    span = xmc_shuffle32(group, span, first);
+    got = (xmc_popcount32(low) + xmc_popcount32(high)) / pages;
+    if (rank < got) {
+      rank *= pages;
+      got = xmc_popcount32(low);
+      return span * XMC_SPAN_PAGES + (rank < got ? xmc_nth_bit(low, rank) : 32u + xmc_nth_bit(high, rank - got));
+    }
+    if (!got)
+      return XMC_NONE;
+    group = xmc_lanes_drop(group, got);
+  }
+#else
+  return xmc_memoryblock_claim(heap, pages, 1, 0);
+#endif
+}
+
+/* A run of pages as one block, or XMC_NONE. */
+XMC_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 align, xmc_u32 phase) {
+  xmc_u32 page, epoch;
+  if (pages + align - 1u < pages || pages + align - 1u > heap->pages)
+    return XMC_NONE;
+  XMC_ROLLED
+  for (;;) { /* again only when somebody made room */
+    if (align == 1u && pages <= XMC_SPAN_PAGES)
+      page = xmc_run_malloc(heap, pages);
+    else
+      page = xmc_memoryblock_claim(heap, pages, align, phase);
+    if (page != XMC_NONE) {
+      xmc_memoryblock_start(heap, page, pages);
+      return page;
+    }
+    epoch = xmc_search_begins(heap);
+    if (!xmc_make_room(heap, XMC_NONE, pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, epoch))
+      return XMC_NONE;
+  }
 }
 
 /* place.rest == 0 and place.cls < XMC_CLASSES */
@@ -79,8 +154,10 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_place place) {
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)xmc_word_of(heap, place.id));
   lanes = xmc_lanes_count(group);
-  if (lanes > 1u)
+  if (lanes > 1u) {
+    xmc_lanes_sync(group); /* what each lane wrote, the first one releases */
     bits = xmc_lanes_or32(group, bits);
+  }
   if (xmc_lanes_below(group) == 0)
 #endif
     xmc_blocks_release(heap, place.cls, place.id, bits, lanes);
@@ -128,7 +205,7 @@ XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
   if (xmc_lanes_count(group) == 1u || total > XMC_MAX_CLASS_BYTES)
     return xmc_class_malloc(heap, xmc_class_of(size));
   if (xmc_lane() == first) {
-    xmc_claim claim = xmc_blocks_claim(heap, xmc_class_of(total), 1);
+    xmc_claim claim = xmc_blocks_claim(heap, xmc_class_of(total), xmc_fifo_slot(heap, xmc_class_of(total)), 1);
     if (claim) {
       bit = xmc_lowest32(xmc_claim_mask(claim));
       id = xmc_claim_id(claim);

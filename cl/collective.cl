@@ -38,7 +38,7 @@ XMC_FN xmc_u32 xmc_group_size(void) {
 XMC_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, __local xmcGroupScratch *scratch, xmc_u32 cls, xmc_u32 n) {
   xmc_u32 units = xmc_class_bytes(cls) >> 4, i = 0, end = xmc_group_size();
   while (n > 0) {
-    xmc_claim claim = xmc_blocks_claim(heap, cls, n < 32u ? n : 32u);
+    xmc_claim claim = xmc_blocks_claim(heap, cls, xmc_fifo_slot(heap, cls), n < 32u ? n : 32u);
     xmc_u32 id = xmc_claim_id(claim), take = xmc_claim_mask(claim);
     xmc_u32 base = (id >> 5) * (XMC_PAGE_BYTES >> 4) + (id & 31u) * 32u * units;
     if (!take)
@@ -184,7 +184,7 @@ XMC_FN XMC_GLOBAL void *xmcMallocSubGroup(XMC_GLOBAL xmcHeap *heap, size_t size)
     mine = open && cls == c;
     rank = xmc_sub_group_rank(mine, &want);
     if (lane == leader)
-      claim = xmc_blocks_claim(heap, c, want < 32u ? want : 32u);
+      claim = xmc_blocks_claim(heap, c, xmc_fifo_slot(heap, c), want < 32u ? want : 32u);
     take = sub_group_broadcast(xmc_claim_mask(claim), leader);
     id = sub_group_broadcast(xmc_claim_id(claim), leader);
     got = xmc_popcount32(take);

@@ -39,13 +39,16 @@ XMC_FN void xmc_fifo_init(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 start) {
 
 /* Appends a payload. Returns how many messages were there before, or XMC_NONE if the FIFO is full. */
 XMC_FN xmc_u32 xmc_fifo_enqueue(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 payload) {
+  XMC_GLOBAL xmc_u64 *place;
+  xmc_u32 head, number, used;
+  xmc_u64 tail, old;
   XMC_ROLLED
   for (;;) { /* again only when somebody else enqueued */
-    xmc_u32 head = xmc_load_acquire32(&fifo->head);
-    xmc_u64 tail = xmc_load_acquire64(&fifo->tail);
-    xmc_u32 number = xmc_message_number(tail), used = number - head + 1u;
-    XMC_GLOBAL xmc_u64 *place = &fifo->message[number % XMC_FIFO_SIZE];
-    xmc_u64 old;
+    head = xmc_load_acquire32(&fifo->head);
+    tail = xmc_load_acquire64(&fifo->tail);
+    number = xmc_message_number(tail);
+    used = number - head + 1u;
+    place = &fifo->message[number % XMC_FIFO_SIZE];
     if (used == XMC_FIFO_SIZE)
       return XMC_NONE;
     if (used > XMC_FIFO_SIZE)
@@ -60,11 +63,13 @@ XMC_FN xmc_u32 xmc_fifo_enqueue(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 payload) {
 
 /* Takes the head's payload, or returns XMC_NONE if the FIFO is empty. */
 XMC_FN xmc_u32 xmc_fifo_dequeue(XMC_GLOBAL xmc_fifo *fifo) {
+  xmc_u32 head, number;
+  xmc_u64 message;
   XMC_ROLLED
   for (;;) { /* again only when somebody else moved the head */
-    xmc_u32 head = xmc_load_acquire32(&fifo->head);
-    xmc_u64 message = xmc_load_acquire64(&fifo->tail);
-    xmc_u32 number = xmc_message_number(message);
+    head = xmc_load_acquire32(&fifo->head);
+    message = xmc_load_acquire64(&fifo->tail);
+    number = xmc_message_number(message);
     if (number - head + 1u == 0)
       return XMC_NONE;
     if (number != head)
@@ -73,6 +78,12 @@ XMC_FN xmc_u32 xmc_fifo_dequeue(XMC_GLOBAL xmc_fifo *fifo) {
         xmc_cas_release32(&fifo->head, head, head + 1u) == head)
       return xmc_message_payload(message);
   }
+}
+
+/* Empty by a look that orders nothing and waits for both words at once. */
+XMC_FN int xmc_fifo_looks_empty(XMC_GLOBAL xmc_fifo *fifo) {
+  xmc_u32 head = xmc_load_relaxed32(&fifo->head);
+  return xmc_message_number(xmc_load_relaxed64(&fifo->tail)) - head + 1u == 0;
 }
 
 XMC_FN int xmc_fifo_is_empty(XMC_GLOBAL xmc_fifo *fifo) {

@@ -15,15 +15,16 @@ XMC_FN xmc_u64 xmc_span_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
   return first >= heap->pages ? 0 : xmc_run_mask(0, heap->pages - first);
 }
 
-/* In an empty heap the spans with a run of 2^k pages are the first ones: all but perhaps the last. */
-XMC_FN xmc_u32 xmc_init_spans_of_order(XMC_GLOBAL xmcHeap *heap, xmc_u32 k) {
-  xmc_u32 full = heap->pages >> XMC_SPAN_SHIFT;
-  return full + (full < heap->spans && xmc_run_orders(xmc_span_pages(heap, full)) > k);
-}
-
-/* Word w of a bitmap whose first n bits are set */
-XMC_FN xmc_u64 xmc_first_bits(xmc_u32 n, xmc_u32 w) {
-  return n > w * 64u ? xmc_run_mask(0, n - w * 64u) : 0;
+/* Word w of a level of the span index in an empty heap: all runs in every span but perhaps the last */
+XMC_FN xmc_u64 xmc_index_init_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 w) {
+  xmc_u64 word = 0;
+  xmc_u32 i;
+  for (i = 0; i < 8u; i++) {
+    xmc_u64 span = (xmc_u64)(w * 8u + i) << (3u * level); /* the first of those the byte stands for */
+    if (span < heap->spans)
+      word |= (xmc_u64)xmc_run_orders(xmc_span_pages(heap, (xmc_u32)span)) << (8u * i);
+  }
+  return word;
 }
 
 XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 items, xmc_u32 i,
@@ -37,7 +38,7 @@ XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitma
 
 XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
   XMC_GLOBAL xmc_fifo *fifos = (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + heap->fifos);
-  xmc_u32 leaves = xmc_bitmap_leaf_words(heap->spans), words = heap->pages * XMC_PAGE_WORDS, c, k, w;
+  xmc_u32 words = heap->pages * XMC_PAGE_WORDS, c, k, w;
   for (c = 0; c < XMC_ALL_CLASSES; c++)
     for (w = i; w < heap->fifo_table[c].count; w += n) {
       XMC_GLOBAL xmc_fifo *fifo = fifos + heap->fifo_table[c].first + w;
@@ -47,13 +48,9 @@ XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
     }
   xmc_init_bitmap(heap, &heap->busy, heap->slots * XMC_ALL_CLASSES, i, n);
   xmc_init_bitmap(heap, &heap->parked, heap->spans * XMC_ALL_CLASSES, i, n);
-  for (k = 0; k < XMC_ORDERS; k++) {
-    xmc_u32 spans = xmc_init_spans_of_order(heap, k);
-    for (w = i; w < leaves; w += n)
-      xmc_at64(heap, heap->order[k].leaf)[w] = xmc_first_bits(spans, w);
-    for (w = i; w < xmc_bitmap_leaf_words(leaves); w += n)
-      xmc_at64(heap, heap->order[k].root)[w] = xmc_first_bits(xmc_bitmap_leaf_words(spans), w);
-  }
+  for (k = 0; k < XMC_INDEX_LEVELS; k++)
+    for (w = i; w < (heap->spans + (8u << 3u * k) - 1u) >> (3u * k + 3u); w += n)
+      xmc_at64(heap, heap->index[k])[w] = xmc_index_init_word(heap, k, w);
   for (w = i; w < heap->spans; w += n)
     *xmc_span_word(heap, w) = xmc_span_pages(heap, w);
   for (w = i; w < heap->pages; w += n)

@@ -3,9 +3,10 @@
  * Every platform_*.h defines the same functions:
  *   xmc_load_relaxed32/64, xmc_load_acquire32/64, xmc_store_relaxed32/64, xmc_store_release64,
  *   xmc_cas_relaxed32/64, xmc_cas_acquire64, xmc_cas_release32/64, xmc_cas_acq_rel64,
- *   xmc_or_release64, xmc_or_acq_rel64, xmc_and_acq_rel64, xmc_add_relaxed64, xmc_add_acq_rel64
- *     at device scope; read-modify-writes return the old value
- *   xmc_popcount32, xmc_lowest32, xmc_lowest64, xmc_highest64 (argument not 0)
+ *   xmc_or_release64, xmc_or_hint64, xmc_and_hint64, xmc_add_relaxed64, xmc_add_acq_rel64
+ *     at device scope; read-modify-writes return the old value; hints order as acquire and release do, for
+ *     callers whose next access depends on that value
+ *   xmc_popcount32, xmc_lowest32, xmc_lowest64, xmc_highest32 (argument not 0)
  *   xmc_slot_hint(slots)  the FIFO slot of the caller, below `slots`: two work-items that run at the same
  *                         time should get two; only speed depends on it
  *   xmc_work_item()       global linear id, for reports
@@ -55,20 +56,14 @@
 #define XMC_HAS_SUBGROUPS XMC_SIMT
 #endif
 
-/* Before loops off the fast path: unrolled they would cost registers and instruction cache. */
+/* Before loops off the fast path: unrolled they would cost registers and instruction cache. For the same
+ * reason the core declares its variables at the head of functions: a declaration inside a loop makes a
+ * return from that loop a join, where NVIDIA's compiler keeps values of other turns alive (132 registers
+ * instead of 60). */
 #if XMC_NVIDIA
 #define XMC_ROLLED _Pragma("unroll 1")
 #else
 #define XMC_ROLLED
-#endif
-
-/* Functions off the fast path: calls there keep the fast path's registers few. */
-#ifndef XMC_SLOW
-#if XMC_NVIDIA
-#define XMC_SLOW static __attribute__((noinline))
-#else
-#define XMC_SLOW XMC_FN
-#endif
 #endif
 
 #if !defined(__OPENCL_C_VERSION__)
@@ -85,8 +80,4 @@
 #include "platform_opencl.h"
 #endif
 
-#ifndef XMC_HAS_AFRESH
-XMC_FN xmc_u32 xmc_afresh32(xmc_u32 x) { return x; }
-XMC_FN XMC_GLOBAL xmcHeap *xmc_afresh(XMC_GLOBAL xmcHeap *heap) { return heap; }
-#endif
 #endif

@@ -47,15 +47,15 @@ XMC_HOST_CAS(xmc_cas_release32, xmc_u32, __ATOMIC_RELEASE)
 XMC_HOST_CAS(xmc_cas_release64, xmc_u64, __ATOMIC_RELEASE)
 XMC_HOST_CAS(xmc_cas_acq_rel64, xmc_u64, __ATOMIC_ACQ_REL)
 XMC_HOST_RMW(xmc_or_release64, or, __ATOMIC_RELEASE)
-XMC_HOST_RMW(xmc_or_acq_rel64, or, __ATOMIC_ACQ_REL)
-XMC_HOST_RMW(xmc_and_acq_rel64, and, __ATOMIC_ACQ_REL)
+XMC_HOST_RMW(xmc_or_hint64, or, __ATOMIC_ACQ_REL)
+XMC_HOST_RMW(xmc_and_hint64, and, __ATOMIC_ACQ_REL)
 XMC_HOST_RMW(xmc_add_relaxed64, add, __ATOMIC_RELAXED)
 XMC_HOST_RMW(xmc_add_acq_rel64, add, __ATOMIC_ACQ_REL)
 
 XMC_FN xmc_u32 xmc_popcount32(xmc_u32 x) { return (xmc_u32)__builtin_popcount(x); }
 XMC_FN xmc_u32 xmc_lowest32(xmc_u32 x) { return (xmc_u32)__builtin_ctz(x); }
 XMC_FN xmc_u32 xmc_lowest64(xmc_u64 x) { return (xmc_u32)__builtin_ctzll(x); }
-XMC_FN xmc_u32 xmc_highest64(xmc_u64 x) { return 63u - (xmc_u32)__builtin_clzll(x); }
+XMC_FN xmc_u32 xmc_highest32(xmc_u32 x) { return 31u - (xmc_u32)__builtin_clz(x); }
 
 /* Threads take numbers as they first call. */
 XMC_FN xmc_u32 xmc_host_thread(void) {

@@ -46,23 +46,14 @@ XMC_PTX_CAS(xmc_cas_release32, xmc_u32, "r", "atom.release.gpu.global.cas.b32")
 XMC_PTX_CAS(xmc_cas_release64, xmc_u64, "l", "atom.release.gpu.global.cas.b64")
 XMC_PTX_CAS(xmc_cas_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.cas.b64")
 XMC_PTX_RMW(xmc_or_release64, xmc_u64, "l", "atom.release.gpu.global.or.b64")
-XMC_PTX_RMW(xmc_or_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.or.b64")
-XMC_PTX_RMW(xmc_and_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.and.b64")
+/* Hints: a caller uses the old value before it goes on, so the next access is not issued before this one
+ * was done; no fence is paid. */
+XMC_PTX_RMW(xmc_or_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.or.b64")
+XMC_PTX_RMW(xmc_and_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.and.b64")
 XMC_PTX_RMW(xmc_add_relaxed64, xmc_u64, "l", "atom.relaxed.gpu.global.add.u64")
 XMC_PTX_RMW(xmc_add_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.add.u64")
 #define XMC_HAS_ATOMICS 1
 
-/* The same value, but nothing computed from it can be kept in registers from before: off the fast path
- * the compiler shall compute again. */
-XMC_FN xmc_u32 xmc_afresh32(xmc_u32 x) {
-  __asm volatile("" : "+r"(x));
-  return x;
-}
-XMC_FN XMC_GLOBAL xmcHeap *xmc_afresh(XMC_GLOBAL xmcHeap *heap) {
-  __asm volatile("" : "+l"(heap));
-  return heap;
-}
-#define XMC_HAS_AFRESH 1
 
 /* The multiprocessor and its warp: one FIFO for each resident sub-group. Both may change while a kernel
  * runs (preemption), which only costs speed. */

@@ -7,7 +7,7 @@
 XMC_FN xmc_u32 xmc_popcount32(xmc_u32 x) { return popcount(x); }
 XMC_FN xmc_u32 xmc_lowest32(xmc_u32 x) { return 31u - clz(x & -x); }
 XMC_FN xmc_u32 xmc_lowest64(xmc_u64 x) { return 63u - (xmc_u32)clz(x & -x); }
-XMC_FN xmc_u32 xmc_highest64(xmc_u64 x) { return 63u - (xmc_u32)clz(x); }
+XMC_FN xmc_u32 xmc_highest32(xmc_u32 x) { return 31u - clz(x); }
 
 XMC_FN xmc_u32 xmc_group_id(void) {
   return (xmc_u32)((get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + get_group_id(0));

@@ -10,23 +10,25 @@
 
 /* Claims a block of a parked Superblock in one span and takes it out of its parking place. */
 XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 span) {
-  xmc_u32 base = cls < XMC_CLASSES ? cls : cls - XMC_CLASSES, page = span * XMC_SPAN_PAGES, i, j;
+  xmc_u32 base = cls < XMC_CLASSES ? cls : cls - XMC_CLASSES, page = span * XMC_SPAN_PAGES;
+  xmc_u32 i, j, entry, n, id, take;
+  xmc_u64 w;
   XMC_ROLLED
   for (i = 0; i < XMC_SPAN_PAGES && page < heap->pages; i++, page++) {
-    xmc_u32 entry = xmc_load_relaxed32(xmc_page_entry(heap, page));
-    xmc_u32 n = cls < XMC_SMALL_CLASSES ? ((entry >> 16) + 31u) >> 5 : 1u;
+    entry = xmc_load_relaxed32(xmc_page_entry(heap, page));
+    n = cls < XMC_SMALL_CLASSES ? ((entry >> 16) + 31u) >> 5 : 1u;
     if ((entry & 0xffffu) != base) /* another class, or not the first page of a run */
       continue;
     XMC_ROLLED
     for (j = 0; j < n; j++) {
-      xmc_u32 id = cls < XMC_CLASSES ? page * 32u + j : xmc_slab_id(heap, page), take;
-      xmc_u64 w = xmc_load_relaxed64(xmc_word_of(heap, id));
+      id = cls < XMC_CLASSES ? page * 32u + j : xmc_slab_id(heap, page);
+      w = xmc_load_relaxed64(xmc_word_of(heap, id));
       if (!(w & XMC_WORD_PARKED))
         continue;
       take = xmc_superblock_claim(heap, id, cls, 1, XMC_WORD_PARKED, &w);
       if (take) { /* with the parked bit it took the duty, unless the Superblock is exhausted */
         w &= ~XMC_WORD_PARKED & ~(xmc_u64)take;
-        if (xmc_word_available(w, cls) || !xmc_superblock_unlist(heap, id, cls))
+        if (xmc_word_available(w, cls) || !xmc_superblock_unlist(heap, id, cls, w))
           xmc_settle(heap, cls, id, w);
         return xmc_claim_make(id, take);
       }
@@ -36,15 +38,16 @@ XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 
 }
 
 /* Claims a block of a parked Superblock of a class in [cls, end). */
-XMC_SLOW xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
-  xmc_u32 low = cls * heap->spans, high = end * heap->spans, item;
+XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
+  xmc_u32 low = cls * heap->spans, high = end * heap->spans, item, c, turn;
+  xmc_claim claim;
   XMC_ROLLED
   while ((item = xmc_bitmap_find_from(heap, &heap->parked, low, high, low + xmc_slot_hint(heap->spans))) !=
          XMC_NONE) {
-    xmc_u32 c = item / heap->spans, turn;
+    c = item / heap->spans;
     XMC_ROLLED
     for (turn = 0; turn < 2u; turn++) { /* before and after the bit is cleared */
-      xmc_claim claim = xmc_span_unpark(heap, c, item - c * heap->spans);
+      claim = xmc_span_unpark(heap, c, item - c * heap->spans);
       if (claim) {
         if (turn)
           xmc_bitmap_set(heap, &heap->parked, item);
@@ -66,11 +69,11 @@ XMC_FN void xmc_fifo_mark_idle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
 }
 
 /* Claims a block from any FIFO of the classes [cls, end). A FIFO that has none is empty afterwards. */
-XMC_SLOW xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
+XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
   xmc_u32 item = cls * heap->slots, high = end * heap->slots;
+  xmc_claim claim;
   XMC_ROLLED
   while ((item = xmc_bitmap_find(heap, &heap->busy, item, high)) != XMC_NONE) {
-    xmc_claim claim;
     cls = item / heap->slots;
     claim = xmc_fifo_claim(heap, cls, item - cls * heap->slots, 1);
     if (claim)
@@ -83,84 +86,85 @@ XMC_SLOW xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end)
 
 /* Retires wholly free Superblocks of one FIFO and drops exhausted ones. Returns how many were retired. */
 XMC_FN xmc_u32 xmc_fifo_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
-  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
-  xmc_u32 retired = 0, kept = 0, turn;
+  xmc_u32 retired = 0, turn, id;
+  xmc_u64 w;
   XMC_ROLLED
   for (turn = 0; turn <= XMC_FIFO_SIZE; turn++) {
-    xmc_u32 id = turn ? xmc_fifo_dequeue(fifo) : (xmc_u32)xmc_load_relaxed64(&fifo->active);
-    xmc_u64 whole;
-    int gone;
+    id = turn ? xmc_fifo_dequeue(xmc_fifo_at(heap, cls, slot))
+              : (xmc_u32)xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active);
     if (id == XMC_NONE)
       continue;
-    whole = xmc_superblock_retire(heap, id, cls, xmc_load_relaxed64(xmc_word_of(heap, id)));
-    gone = whole || xmc_superblock_unlist(heap, id, cls);
-    if (!turn && gone)
-      xmc_cas_relaxed64(&fifo->active, id, XMC_NONE);
-    if (turn && !gone)
-      xmc_put(heap, cls, slot, id);
-    kept += !gone;
-    if (whole) {
-      retired++;
-      id = xmc_give_back(heap, cls, id, whole);
-      if (id != XMC_NONE)
-        xmc_settle(heap, xmc_slab_class(cls), id, xmc_load_relaxed64(xmc_word_of(heap, id)));
+    w = xmc_load_relaxed64(xmc_word_of(heap, id));
+    if (!xmc_word_is_whole(w) && !xmc_superblock_unlist(heap, id, cls, w)) {
+      if (turn)
+        xmc_put(heap, cls, slot, id);
+      continue;
     }
+    w = xmc_superblock_retire(heap, id, cls, w);
+    if (!turn)
+      xmc_cas_relaxed64(&xmc_fifo_at(heap, cls, slot)->active, id, XMC_NONE);
+    if (!w)
+      continue;
+    retired++;
+    id = xmc_give_back(heap, cls, id, w);
+    if (id != XMC_NONE) /* a slab with a free place again; its class comes later */
+      xmc_put(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, xmc_slab_class(cls)), id);
   }
-  if (!kept)
+  if (xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active) == XMC_NONE &&
+      xmc_fifo_looks_empty(xmc_fifo_at(heap, cls, slot)))
     xmc_fifo_mark_idle(heap, cls, slot);
   return retired;
 }
 
 /* Retires wholly free Superblocks and slabs in the FIFOs of every class, small classes before their
  * slabs. Stops after `enough`. Returns how many. */
-XMC_SLOW xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 enough) {
-  xmc_u32 high = XMC_ALL_CLASSES * heap->slots, item = 0, retired = 0;
+XMC_FN xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 enough) {
+  xmc_u32 item = 0, retired = 0;
   XMC_ROLLED
-  while (retired < enough && (item = xmc_bitmap_find(heap, &heap->busy, item, high)) != XMC_NONE) {
-    xmc_u32 cls = item / heap->slots;
-    retired += xmc_fifo_reclaim(heap, cls, item - cls * heap->slots);
+  while (retired < enough && (item = xmc_bitmap_find(heap, &heap->busy, item, XMC_ALL_CLASSES * heap->slots)) !=
+                                 XMC_NONE) {
+    retired += xmc_fifo_reclaim(heap, item / heap->slots, item % heap->slots);
     item++;
   }
   return retired;
 }
 
-/* One block of a class, whatever it takes; of a larger class when there is nothing else. *got is the
- * class. 0: no room is left. */
-XMC_SLOW xmc_claim xmc_last_resort(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 *got) {
-  *got = cls;
+/* One block of a class from where the fast path does not look: parked Superblocks, other slots' FIFOs, the
+ * same for slabs, shorter runs of pages. */
+XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
+  xmc_u32 from = cls, order = xmc_class_order(cls);
+  xmc_claim claim;
   XMC_ROLLED
-  for (;;) { /* again only when something was retired */
-    xmc_u32 slab_class;
-    xmc_claim claim;
-    heap = xmc_afresh(heap);
-    cls = xmc_afresh32(cls);
-    slab_class = xmc_slab_class(cls);
-    claim = xmc_unpark(heap, cls, cls + 1u);
+  for (;;) { /* a small class goes round a second time, for slabs */
+    claim = xmc_unpark(heap, from, from + 1u);
     if (!claim)
-      claim = xmc_steal(heap, cls, cls + 1u);
-    if (!claim && xmc_class_is_small(cls)) {
-      claim = xmc_unpark(heap, slab_class, slab_class + 1u);
-      if (!claim)
-        claim = xmc_steal(heap, slab_class, slab_class + 1u);
-      if (claim)
-        claim = xmc_slab_start(heap, cls, 1, claim);
-    }
-    if (!claim && !xmc_reclaim(heap, 1u) && !xmc_orders_sweep(heap, 0))
+      claim = xmc_steal(heap, from, from + 1u);
+    if (claim || from != cls || !xmc_class_is_small(cls))
       break;
-    if (!claim)
-      claim = xmc_carve(heap, cls, 1);
-    if (claim)
-      return claim;
+    from = xmc_slab_class(cls);
   }
-  {
-    xmc_claim claim = xmc_steal(heap, cls + 1u, XMC_CLASSES);
-    if (!claim)
-      claim = xmc_unpark(heap, cls + 1u, XMC_CLASSES);
-    if (claim) {
-      xmc_u32 id = xmc_claim_id(claim);
-      *got = xmc_load_relaxed32(xmc_page_entry(heap, id >> 5)) & 0xffu;
-    }
-    return claim;
+  if (claim)
+    return from == cls ? claim : xmc_slab_start(heap, cls, 1, claim);
+  XMC_ROLLED
+  while (!claim && order > 0)
+    claim = xmc_superblock_carve(heap, cls, 1, --order);
+  return claim;
+}
+
+/* Called when nothing was found: makes room by retiring what is wholly free. 0: there is none, nobody made
+ * any since `epoch` was read, and no span has a run of 2^order pages. */
+XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 enough, xmc_u32 order, xmc_u32 epoch) {
+  if (xmc_reclaim(heap, enough)) {
+    xmc_add_acq_rel64(&heap->epoch, 1);
+    return 1;
   }
+  return (xmc_u32)xmc_load_acquire64(&heap->epoch) != epoch || xmc_index_sweep(heap, order);
+}
+
+/* The epoch to give to xmc_make_room; from now on those who make room findable say so. */
+XMC_FN xmc_u32 xmc_search_begins(XMC_GLOBAL xmcHeap *heap) {
+  if (!xmc_load_relaxed64(&heap->scarce))
+    xmc_cas_acq_rel64(&heap->scarce, 0, 1);
+  return (xmc_u32)xmc_load_acquire64(&heap->epoch);
 }
 #endif

@@ -21,7 +21,7 @@ XMC_FN xmc_u32 xmc_class_of(xmc_u32 size) {
   if (size <= 128u)
     return (size - 1u) >> 4;
   s = size - 1u;
-  e = xmc_highest64(s) - 7u;               /* 128 … 255 is doubling 0 */
+  e = xmc_highest32(s) - 7u;               /* 128 … 255 is doubling 0 */
   return 8u + 4u * e + ((s >> (5u + e)) & 3u);
 }
 
@@ -34,6 +34,12 @@ XMC_FN int xmc_class_is_small(xmc_u32 cls) { return cls < XMC_SMALL_CLASSES; }
 
 /* log2 of the pages of a full Superblock; 0 for slabs */
 XMC_FN xmc_u32 xmc_class_order(xmc_u32 cls) { return cls < 15u ? 0u : (cls - 15u) >> 2; }
+
+/* Basicblocks in a Superblock that has all its pages; the last one of a slab may have fewer */
+XMC_FN xmc_u32 xmc_class_count(xmc_u32 cls) {
+  xmc_u32 k = xmc_class_k(cls);
+  return cls < 16u || k == 8u ? 32u : 128u / k;
+}
 
 /* Basicblocks in a run of 2^order pages or part of it: all those of a slab, at most 32 otherwise */
 XMC_FN xmc_u32 xmc_class_blocks(xmc_u32 cls, xmc_u32 pages) {

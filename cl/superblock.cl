@@ -54,16 +54,17 @@ XMC_FN xmc_u32 xmc_word_available(xmc_u64 word, xmc_u32 cls) {
   return xmc_word_class(word) == cls ? xmc_word_free(word) & xmc_full_mask(xmc_word_count(word)) : 0u;
 }
 
-/* Claims up to `want` Basicblocks. Returns their mask, 0 if none was free; *seen is the word last seen.
- * Acquires what their previous owners released. Bits of `clear` (listed or parked) go with the claim. */
+/* Claims up to `want` Basicblocks. Returns their mask, 0 if none was free. *seen is the word as last seen, or
+ * a guess: a wrong one costs a turn, a right one saves the load. Acquires what the blocks' previous owners
+ * released. Bits of `clear` (listed or parked) go with the claim. */
 XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 cls, xmc_u32 want,
                                     xmc_u64 clear, xmc_u64 *seen) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, id);
-  xmc_u64 w = xmc_load_relaxed64(word);
+  xmc_u64 w = *seen, old;
+  xmc_u32 take;
   XMC_ROLLED
   for (;;) { /* again only when somebody else changed the word */
-    xmc_u32 take = xmc_lowest_bits(xmc_word_available(w, cls), want);
-    xmc_u64 old;
+    take = xmc_lowest_bits(xmc_word_available(w, cls), want);
     *seen = w;
     if (!take)
       return 0;
@@ -79,14 +80,13 @@ XMC_FN xmc_u64 xmc_superblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_
   return xmc_or_release64(xmc_word_of(heap, id), XMC_WORD_LISTED | bits);
 }
 
-/* Clears the listed bit of an exhausted Superblock. 1: it is no longer listed by the caller's doing or
- * was not to be listed at all; 0: it has free blocks, *seen is the word. */
-XMC_FN int xmc_superblock_unlist(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 cls) {
+/* Clears the listed bit of an exhausted Superblock, whose word is w as last seen. 1: it is no longer listed
+ * by the caller's doing, or was not to be listed at all; 0: it has free blocks. */
+XMC_FN int xmc_superblock_unlist(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 cls, xmc_u64 w) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, id);
-  xmc_u64 w = xmc_load_relaxed64(word);
+  xmc_u64 old;
   XMC_ROLLED
   for (;;) {
-    xmc_u64 old;
     if (xmc_word_class(w) != cls || !(w & XMC_WORD_LISTED))
       return 1;
     if (xmc_word_available(w, cls))
@@ -104,11 +104,12 @@ XMC_FN int xmc_word_is_whole(xmc_u64 word) {
 
 /* Takes a wholly free Superblock out of use; w is its word as last seen. Returns the word it had, or 0.
  * Then the caller owns its memory and must give it to the slab or the Memoryblocks. Acquires what the
- * last owners released. */
+ * last owners released; giving the memory back releases it in turn. */
 XMC_FN xmc_u64 xmc_superblock_retire(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 cls, xmc_u64 w) {
+  xmc_u64 old;
   XMC_ROLLED
   while (xmc_word_class(w) == cls && xmc_word_is_whole(w)) {
-    xmc_u64 old = xmc_cas_acq_rel64(xmc_word_of(heap, id), w, XMC_WORD_RETIRED);
+    old = xmc_cas_acquire64(xmc_word_of(heap, id), w, XMC_WORD_RETIRED);
     if (old == w)
       return w;
     w = old;

@@ -105,12 +105,14 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, 
 }
 
 /* The caller answers for a Superblock or slab whose listed bit it set; w is the word as last seen. */
-XMC_SLOW void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
+XMC_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
+  XMC_GLOBAL xmc_fifo *fifo;
+  xmc_u32 slot;
   XMC_ROLLED
   for (;;) { /* once, and once more for the slab */
-    xmc_u32 slot = xmc_fifo_slot(heap, cls);
+    slot = xmc_fifo_slot(heap, cls);
     if (slot != XMC_NONE) {
-      XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
+      fifo = xmc_fifo_at(heap, cls, slot);
       if (xmc_load_relaxed64(&fifo->active) == XMC_NONE &&
           xmc_cas_release64(&fifo->active, XMC_NONE, id) == XMC_NONE) {
         xmc_fifo_mark_busy(heap, cls, slot);
@@ -136,13 +138,14 @@ XMC_FN xmc_claim xmc_claim_make(xmc_u32 id, xmc_u32 mask) { return mask ? (xmc_u
 XMC_FN xmc_u32 xmc_claim_id(xmc_claim claim) { return (xmc_u32)(claim >> 32); }
 XMC_FN xmc_u32 xmc_claim_mask(xmc_claim claim) { return (xmc_u32)claim; }
 
-/* Moves a FIFO whose active Superblock is exhausted on to the next. 0: there is none. */
-XMC_SLOW int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
+/* Moves a FIFO, whose active Superblock is exhausted with the word w, on to the next. 0: there is none. */
+XMC_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 active, xmc_u64 w) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
-  xmc_u32 active = (xmc_u32)xmc_load_relaxed64(&fifo->active), next;
-  if (active != XMC_NONE && !xmc_superblock_unlist(heap, active, cls))
+  xmc_u32 next = XMC_NONE;
+  if (active != XMC_NONE && !xmc_superblock_unlist(heap, active, cls, w))
     return 1; /* it has blocks again */
-  next = xmc_fifo_dequeue(fifo);
+  if (!xmc_fifo_looks_empty(fifo))
+    next = xmc_fifo_dequeue(fifo);
   if (active == XMC_NONE && next == XMC_NONE)
     return 0;
   if (xmc_cas_release64(&fifo->active, active, next) != active) {
@@ -157,18 +160,22 @@ XMC_SLOW int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slo
 
 /* Claims up to `want` blocks from the FIFO of one slot. */
 XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 want) {
+  xmc_u32 active, take;
+  xmc_u64 w = 0;
   if (slot == XMC_NONE)
     return 0;
-  XMC_ROLLED
   do { /* again only for a next Superblock, or when somebody else moved the FIFO on */
-    xmc_u32 active = (xmc_u32)xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active);
+    active = (xmc_u32)xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active);
     if (active != XMC_NONE) {
-      xmc_u64 w;
-      xmc_u32 take = xmc_superblock_claim(heap, active, cls, want, 0, &w);
+      /* Blocks that come and go leave the active Superblock wholly free: guess that. Slabs: look. */
+      w = cls < XMC_CLASSES ? xmc_word_make(cls, xmc_class_count(cls), xmc_full_mask(xmc_class_count(cls))) |
+                                  XMC_WORD_LISTED
+                            : xmc_load_relaxed64(xmc_word_of(heap, active));
+      take = xmc_superblock_claim(heap, active, cls, want, 0, &w);
       if (take)
         return xmc_claim_make(active, take);
     }
-  } while (xmc_fifo_advance(heap, cls, slot));
+  } while (xmc_fifo_advance(heap, cls, slot, active, w));
   return 0;
 }
 
@@ -182,25 +189,28 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 
   w |= XMC_WORD_LISTED;
   xmc_store_release64(xmc_word_of(heap, id), w);
   xmc_settle(heap, cls, id, w);
+  if (xmc_load_relaxed64(&heap->scarce))
+    xmc_add_acq_rel64(&heap->epoch, 1); /* somebody may have looked everywhere and just missed it */
 }
 
-/* A new run of pages for a Superblock of this class (2^order pages or, when there is no such run, fewer)
- * or for a slab. Returns its first page or XMC_NONE, and the number of pages in the high half. */
-XMC_SLOW xmc_u64 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
-  xmc_u32 small = xmc_class_is_small(cls), order = small ? 0 : xmc_class_order(cls);
-  xmc_u32 slot = xmc_fifo_slot(heap, cls), pages, page, start, hint, entry, i;
+/* A new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page
+ * or XMC_NONE. */
+XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 order) {
+  xmc_u32 slot = xmc_fifo_slot(heap, cls), start, hint, page, entry, i;
+  xmc_u64 mask;
   start = hint = slot == XMC_NONE ? xmc_slot_hint(heap->spans)
                                   : xmc_load_relaxed32(&xmc_fifo_at(heap, cls, slot)->hint);
-  page = xmc_run_claim_short(heap, 1u << order, 0, &hint, &pages);
-  if (page == XMC_NONE)
+  mask = xmc_run_claim(heap, 1u << order, 1, &hint);
+  if (!mask)
     return XMC_NONE;
   if (slot != XMC_NONE && hint != start)
     xmc_store_relaxed32(&xmc_fifo_at(heap, cls, slot)->hint, hint);
-  entry = XMC_MAP(cls, 0, xmc_class_blocks(cls, pages));
+  page = hint * XMC_SPAN_PAGES + xmc_lowest64(mask);
+  entry = XMC_MAP(cls, 0, xmc_class_blocks(cls, 1u << order));
   XMC_ROLLED
-  for (i = 0; i < pages; i++)
+  for (i = 0; i < 1u << order; i++)
     xmc_store_relaxed32(xmc_page_entry(heap, page + i), entry | i << 8);
-  return (xmc_u64)pages << 32 | page;
+  return page;
 }
 
 /* Starts a Superblock of a small class in the place that `slab` stands for. */
@@ -212,38 +222,37 @@ XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 w
   return xmc_claim_make(id, take);
 }
 
+/* Carves a new Superblock out of 2^order free pages. */
+XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want, xmc_u32 order) {
+  xmc_u32 page = xmc_pages_take(heap, cls, order), count, take;
+  if (page == XMC_NONE)
+    return 0;
+  count = xmc_class_blocks(cls, 1u << order);
+  take = xmc_full_mask(want < count ? want : count);
+  xmc_superblock_start(heap, cls, page * 32u, count, take);
+  return xmc_claim_make(page * 32u, take);
+}
+
 /* Carves a new Superblock out of a slab or free pages. */
 XMC_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want) {
   xmc_claim slab;
-  xmc_u64 run;
-  xmc_u32 count, take, slab_class;
-  heap = xmc_afresh(heap);
-  cls = xmc_afresh32(cls);
-  slab_class = xmc_slab_class(cls);
-  if (xmc_class_is_small(cls)) {
-    slab = xmc_fifo_claim(heap, slab_class, xmc_fifo_slot(heap, slab_class), 1);
-    if (!slab) {
-      cls = xmc_afresh32(cls);
-      run = xmc_pages_take(heap, cls);
-      if (run == XMC_NONE)
-        return 0;
-      slab = xmc_claim_make(xmc_slab_id(heap, (xmc_u32)run), 1u);
-      xmc_superblock_start(heap, slab_class, xmc_claim_id(slab), (xmc_class_blocks(cls, 1) + 31u) >> 5, 1u);
-    }
-    return xmc_slab_start(heap, cls, want, slab);
+  xmc_u32 page, slab_class = xmc_slab_class(cls);
+  if (!xmc_class_is_small(cls))
+    return xmc_superblock_carve(heap, cls, want, xmc_class_order(cls));
+  slab = xmc_fifo_claim(heap, slab_class, xmc_fifo_slot(heap, slab_class), 1);
+  if (!slab) {
+    page = xmc_pages_take(heap, cls, 0);
+    if (page == XMC_NONE)
+      return 0;
+    slab = xmc_claim_make(xmc_slab_id(heap, page), 1u);
+    xmc_superblock_start(heap, slab_class, xmc_claim_id(slab), (xmc_class_blocks(cls, 1) + 31u) >> 5, 1u);
   }
-  run = xmc_pages_take(heap, cls);
-  if (run == XMC_NONE)
-    return 0;
-  count = xmc_class_blocks(cls, (xmc_u32)(run >> 32));
-  take = xmc_full_mask(want < count ? want : count);
-  xmc_superblock_start(heap, cls, (xmc_u32)run * 32u, count, take);
-  return xmc_claim_make((xmc_u32)run * 32u, take);
+  return xmc_slab_start(heap, cls, want, slab);
 }
 
-/* Claims 1 to `want` Basicblocks of one Superblock, from the caller's FIFO or new. 0: the last resort. */
-XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want) {
-  xmc_claim claim = xmc_fifo_claim(heap, cls, xmc_fifo_slot(heap, cls), want);
+/* Claims 1 to `want` Basicblocks of one Superblock, from the FIFO of a slot or new. 0: the last resort. */
+XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 want) {
+  xmc_claim claim = xmc_fifo_claim(heap, cls, slot, want);
   return claim ? claim : xmc_carve(heap, cls, want);
 }
 #endif

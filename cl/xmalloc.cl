@@ -26,7 +26,7 @@ XMC_FN XMC_GLOBAL void *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, size_t size, 
   if (size <= room && align <= room && !(base & (align < XMC_PAGE_BYTES ? align - 1u : XMC_PAGE_BYTES - 1u))) {
     xmc_u32 pages = (xmc_u32)(((xmc_u64)size + XMC_PAGE_BYTES - 1u) >> XMC_PAGE_SHIFT);
     xmc_u32 align_pages = align > XMC_PAGE_BYTES ? (xmc_u32)(align >> XMC_PAGE_SHIFT) : 1u;
-    page = xmc_memoryblock_claim(heap, pages, align_pages, 0u - (xmc_u32)(base >> XMC_PAGE_SHIFT));
+    page = xmc_memoryblock_malloc(heap, pages, align_pages, 0u - (xmc_u32)(base >> XMC_PAGE_SHIFT));
   }
   if (page != XMC_NONE)
     return xmc_page_address(heap, page);

@@ -71,10 +71,15 @@ static void check_span(xmc_checker *c, xmc_u32 span) {
   xmc_u32 first = span * XMC_SPAN_PAGES, left = c->meta->pages - first, k;
   if (word & ~xmc_run_mask(0, left))
     problem(c, XMC_PROBLEM_FREE_PAGES, offset, "span %u: pages beyond the arena are free", span);
-  for (k = 0; k < xmc_run_orders(word & xmc_run_mask(0, left)); k++)
-    if (!bitmap_has(c->meta, &c->meta->order[k], span))
-      problem(c, XMC_PROBLEM_BITMAP, c->meta->order[k].leaf + 8u * (span >> 6),
-              "span %u has a free run of %u pages and order[%u] does not say so", span, 1u << k, k);
+  for (k = 0; k < XMC_INDEX_LEVELS; k++) {
+    xmc_u32 i = span >> 3u * k;
+    xmc_u32 missing = xmc_run_orders(word & xmc_run_mask(0, left)) &
+                      ~(xmc_u32)(*xmc_index_word(c->meta, k, i) >> (8u * (i & 7u)));
+    if (missing)
+      problem(c, XMC_PROBLEM_BITMAP, c->meta->index[k] + i,
+              "span %u has a free run of %u pages and level %u of the index misses it", span,
+              1u << xmc_lowest32(missing), k);
+  }
 }
 
 /* A word that is not in use: ids [first, last) of a page */
@@ -174,8 +179,6 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
 }
 
 cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_heap_report *report) {
-  static const char *const order_names[XMC_ORDERS] = {"order[0]", "order[1]", "order[2]", "order[3]",
-                                                      "order[4]", "order[5]", "order[6]"};
   xmc_heap_report mine;
   xmc_checker c = {NULL, report ? report : &mine, NULL};
   xmc_u32 cls, i;
@@ -197,8 +200,6 @@ cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_heap_report *repo
       check_fifo(&c, cls, i);
   check_roots(&c, "busy", &c.meta->busy, c.meta->slots * XMC_ALL_CLASSES);
   check_roots(&c, "parked", &c.meta->parked, c.meta->spans * XMC_ALL_CLASSES);
-  for (i = 0; i < XMC_ORDERS; i++)
-    check_roots(&c, order_names[i], &c.meta->order[i], c.meta->spans);
   for (i = 0; i < c.meta->spans; i++)
     check_span(&c, i);
   for (i = 0; i < c.meta->pages;) {

@@ -2,7 +2,8 @@
  *
  * Metadata is 268 bytes a page of 16 KiB (1.64 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,900 a
  * class in 8 GiB, 69 in 64 MiB. A class gets fewer where its Superblocks are large for the heap, so that
- * what its FIFOs' active Superblocks hold is at most a sixteenth of the heap.
+ * what its FIFOs' active Superblocks hold is at most 1/64 of the heap, and all classes together leave a
+ * quarter of it even if every FIFO of every class is used.
  */
 #include "layout.h"
 #include "../cl/size_class.cl"
@@ -36,8 +37,10 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
   at += fifos * sizeof(xmc_fifo);
   h->busy = place_bitmap(&at, (uint64_t)h->slots * XMC_ALL_CLASSES);
   h->parked = place_bitmap(&at, (uint64_t)h->spans * XMC_ALL_CLASSES);
-  for (k = 0; k < XMC_ORDERS; k++)
-    h->order[k] = place_bitmap(&at, h->spans);
+  for (k = 0; k < XMC_INDEX_LEVELS; k++) {
+    h->index[k] = at;
+    at = align_up(at + (align_up(h->spans, (uint64_t)8 << 3 * k) >> 3 * k), 64);
+  }
   h->free_pages = at;
   at = align_up(at + 8u * (uint64_t)h->spans, 64);
   h->page_map = at;
@@ -55,7 +58,7 @@ int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
   if (!request->slots_exact && slots > budget)
     slots = budget ? budget : 1u;
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
-    uint64_t count = slots, most = bytes / (16u * superblock_bytes(cls));
+    uint64_t count = slots, most = bytes / (64u * superblock_bytes(cls));
     if (!request->slots_exact && slots && count > most)
       count = most ? most : 1u;
     h->fifo_table[cls].first = (xmc_u32)fifos;

@@ -1,0 +1,107 @@
+/* The span index: where free runs of pages are.
+ *
+ * A byte for each span has bit k set if the span has a run of 2^k free pages (k = 0 … 6). A byte one level
+ * up is the union of eight, three levels of words:
+ *
+ *   level 2   [ 8 bytes: 64 spans each ]        1 word for 512 spans; searched one after another
+ *   level 1   [ 8 bytes:  8 spans each ]        1 word for 64 spans
+ *   level 0   [ 8 bytes:  1 span  each ]        1 word for 8 spans (8 MiB)
+ *
+ * So a span that gains a run of any length is one fetch-or, and a search for any length three loads. A
+ * bit is a hint with one promise: if a span has the run and nobody is in the middle of a call, the bits
+ * on all levels are set. Who adds a run sets its bits afterwards, always by read-modify-write; who finds
+ * a bit wrong clears it, then looks at the span once more. The read-modify-writes on the word order the
+ * two: either the clearing one sees the span's new state, or the bit is set after it was cleared.
+ */
+#ifndef XMC_SPAN_INDEX_CL
+#define XMC_SPAN_INDEX_CL
+#include "arena.h"
+#include "platform.h"
+
+/* The k for which x has a run of 2^k set bits, as a mask */
+XMC_FN xmc_u32 xmc_run_orders(xmc_u64 x) {
+  xmc_u32 orders = 0, step = 1;
+  XMC_ROLLED
+  while (x) { /* at step 64 nothing is shifted any more */
+    orders |= step;
+    if (step == 64u)
+      break;
+    x &= x >> step;
+    step <<= 1;
+  }
+  return orders;
+}
+
+/* The union of a word's eight bytes */
+XMC_FN xmc_u32 xmc_index_union(xmc_u64 word) {
+  xmc_u32 x = (xmc_u32)(word >> 32) | (xmc_u32)word;
+  x |= x >> 16;
+  return (x | x >> 8) & 0xffu;
+}
+
+XMC_FN XMC_GLOBAL xmc_u64 *xmc_index_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i) {
+  return xmc_at64(heap, heap->index[level]) + (i >> 3);
+}
+
+/* From `level` up: i is the byte's number there. */
+XMC_FN void xmc_index_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xmc_u32 orders) {
+  xmc_u64 old;
+  XMC_ROLLED
+  for (; level < XMC_INDEX_LEVELS && orders; level++, i >>= 3) {
+    old = xmc_or_hint64(xmc_index_word(heap, level, i), (xmc_u64)orders << (8u * (i & 7u)));
+    orders &= ~xmc_index_union(old); /* who adds the first to a word answers for the level above */
+  }
+}
+
+XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 orders) {
+  xmc_u32 level, i = span, again;
+  xmc_u64 bits, left, below;
+  XMC_ROLLED
+  for (level = 0; level < XMC_INDEX_LEVELS && orders; level++, i >>= 3) {
+    bits = (xmc_u64)orders << (8u * (i & 7u));
+    left = xmc_and_hint64(xmc_index_word(heap, level, i), ~bits) & ~bits;
+    if (level > 0) { /* did the word below get one meanwhile? */
+      below = xmc_load_relaxed64(xmc_index_word(heap, level - 1u, i << 3));
+      again = orders & xmc_index_union(below);
+      if (again)
+        xmc_index_add(heap, level, i, again);
+      orders &= ~again;
+    }
+    orders &= ~xmc_index_union(left);
+  }
+}
+
+/* A span at or after `start`, round the end, that has a run of 2^order pages by the index. */
+XMC_FN xmc_u32 xmc_index_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 start) {
+  xmc_u64 mask = (xmc_u64)0x0101010101010101u << order, bits, below, spans;
+  xmc_u32 top = (heap->spans + 511u) >> 9, turn, i, j, t;
+  if (start >= heap->spans)
+    start = 0;
+  XMC_ROLLED
+  for (turn = 0; turn <= top; turn++) {
+    t = (start >> 9) + turn;
+    if (t >= top)
+      t -= top;
+    bits = xmc_load_relaxed64(xmc_at64(heap, heap->index[2]) + t) & mask;
+    if (!turn)
+      bits &= ~(xmc_u64)0 << ((start >> 3) & 0x38u);
+    XMC_ROLLED
+    for (; bits; bits &= bits - 1u) {
+      i = t * 8u + (xmc_lowest64(bits) >> 3);
+      below = xmc_load_relaxed64(xmc_at64(heap, heap->index[1]) + i) & mask;
+      if (!turn && i == start >> 6)
+        below &= ~(xmc_u64)0 << (start & 0x38u);
+      XMC_ROLLED
+      for (; below; below &= below - 1u) {
+        j = i * 8u + (xmc_lowest64(below) >> 3);
+        spans = xmc_load_relaxed64(xmc_at64(heap, heap->index[0]) + j) & mask;
+        if (!turn && j == start >> 3)
+          spans &= ~(xmc_u64)0 << (8u * (start & 7u));
+        if (spans)
+          return j * 8u + (xmc_lowest64(spans) >> 3);
+      }
+    }
+  }
+  return XMC_NONE;
+}
+#endif
