@@ -5,7 +5,7 @@
 #include "platform.h"
 
 /* out[0] gets 2^32 + 1 a work-item by addition, out[1] 2^40 by compare-and-swap, out[2] bit id % 64 set,
- * out[3] bit id % 64 cleared, the two halves of out[4] 1 each by 32-bit compare-and-swap; out[8 + id] is
+ * out[3] bit id % 64 cleared likewise, the two halves of out[4] 1 each by 32-bit compare-and-swap; out[8 + id] is
  * id + 1. */
 __kernel void xmc_probe_atomics(__global ulong *out) {
   uint id = (uint)get_global_id(0);
@@ -17,7 +17,9 @@ __kernel void xmc_probe_atomics(__global ulong *out) {
     seen = xmc_load_relaxed64(out + 1);
   while (xmc_cas_acq_rel64(out + 1, seen, seen + ((ulong)1 << 40)) != seen);
   xmc_or_release64(out + 2, bit);
-  xmc_and_acq_rel64(out + 3, ~bit);
+  do
+    seen = xmc_load_relaxed64(out + 3);
+  while (xmc_cas_release64(out + 3, seen, seen & ~bit) != seen);
   do
     seen32 = xmc_load_acquire32(part);
   while (xmc_cas_release32(part, seen32, seen32 + 1u) != seen32);
