@@ -148,8 +148,8 @@ void bench_peers(bench *b);
 
 /* ---- workloads ---- */
 /* The shared shapes of rows. `count` work-items work. */
-int bench_pair(bench *b, xmc_heap heap, const char *workload, size_t count, cl_uint bytes, cl_uint lanes,
-               const char *params);
+int bench_pair(bench *b, xmc_heap heap, const char *workload, const char *as, size_t count, cl_uint bytes,
+               cl_uint lanes, const char *params);
 int bench_alloc(bench *b, xmc_heap heap, const char *workload, const char *as, size_t count, cl_uint low,
                 cl_uint high);
 size_t bench_fitting(const bench *b, size_t count, size_t bytes, size_t heap_bytes);

@@ -40,9 +40,9 @@ static void print_time(double ms) {
 static void print_ratio(double value, double base) {
   double ratio = value / base;
   if (!(base > 0))
-    printf(" %12s", "");
+    printf(" %14s", "");
   else
-    printf(" %11.*fx", ratio < 10 ? 2 : ratio < 100 ? 1 : 0, ratio);
+    printf(" %13.*fx", ratio < 10 ? 2 : ratio < 100 ? 1 : 0, ratio);
 }
 
 /* The parameters that tell rows apart; not how they were measured. */
@@ -82,7 +82,7 @@ static void print_row(const bench *b, const bench_row *row, const char *const na
     if (other && !other->failures)
       print_ratio(row->value, other->value);
     else
-      printf(" %12s", other ? "failed" : "");
+      printf(" %14s", other ? "failed" : "");
   }
   if (row->failures)
     printf("  %lu failures", row->failures);
@@ -94,12 +94,12 @@ void bench_table(const bench *b, const char *name, const char *summary) {
   int count = columns(b, names);
   printf("\n%s: %s\n  %s, median of %d; x floor and x peer: this row's time over theirs, below 1 is faster\n",
          name, summary, b->device_name, b->options.repeat);
-  printf("  %-13s %-15s %8s %8s %-28s %11s %11s %12s", "allocator", "workload", "bytes", "threads", "",
+  printf("  %-13s %-15s %8s %8s %-28s %11s %11s %14s", "allocator", "workload", "bytes", "threads", "",
          "time", "each", "x floor");
   for (int c = 0; c < count; c++) {
     char head[40];
     snprintf(head, sizeof head, "x %s", names[c]);
-    printf(" %12.12s", head);
+    printf(" %14.14s", head);
   }
   printf("\n");
   for (size_t i = b->section; i < b->row_count; i++)

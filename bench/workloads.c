@@ -32,8 +32,8 @@ cleanup:
   return status;
 }
 
-int bench_pair(bench *b, xmc_heap heap, const char *workload, size_t count, cl_uint bytes, cl_uint lanes,
-               const char *params) {
+int bench_pair(bench *b, xmc_heap heap, const char *workload, const char *as, size_t count, cl_uint bytes,
+               cl_uint lanes, const char *params) {
   int status = 0;
   bench_series series = {0};
   cl_uint counters[2];
@@ -56,7 +56,7 @@ int bench_pair(bench *b, xmc_heap heap, const char *workload, size_t count, cl_u
   BENCH_TRY(bench_launch(b, check, launched, NULL));
   BENCH_TRY(bench_counters_read(b, counters));
   BENCH_TRY(pair_floor(b, heap, bytes, lanes, launched, &floor));
-  bench_add(b, "xmc", workload, "W1", count, bytes, bench_median(&series), counters[0] + counters[1],
+  bench_add(b, "xmc", workload, as, count, bytes, bench_median(&series), counters[0] + counters[1],
             "%slanes=%u;launched=%zu;reps=%d;cold=%.4f", params, lanes, launched, series.rounds, series.cold)
       ->floor = floor;
 cleanup:
@@ -178,10 +178,10 @@ int bench_run_pair(bench *b) {
   if (heap == NULL)
     return 1;
   for (cl_uint lanes = BENCH_LANES; lanes >= 1; lanes /= 2)
-    if (bench_pair(b, heap, "W1", b->options.workers, 4, lanes, ""))
+    if (bench_pair(b, heap, "W1", "W1", b->options.workers, 4, lanes, ""))
       return 1;
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-    if (bench_pair(b, heap, "W1", b->options.workers, sizes[i], BENCH_LANES, ""))
+    if (bench_pair(b, heap, "W1", "W1", b->options.workers, sizes[i], BENCH_LANES, ""))
       return 1;
   return 0;
 }
@@ -260,7 +260,7 @@ int bench_run_filled(bench *b) {
     }
     snprintf(params, sizeof params, "heap=%zu;blocks=%zu;", bytes, full ? blocks - counters[0] : 0);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-      BENCH_TRY(bench_pair(b, heap, "filled", b->options.workers, sizes[i], BENCH_LANES, params));
+      BENCH_TRY(bench_pair(b, heap, "filled", "filled", b->options.workers, sizes[i], BENCH_LANES, params));
   }
   BENCH_TRY(bench_arguments(release, "hm", heap, refs));
   BENCH_TRY(bench_launch(b, release, blocks, NULL));

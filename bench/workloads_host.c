@@ -238,7 +238,7 @@ int bench_run_collective(bench *b) {
     return 1;
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     double floor;
-    if (bench_pair(b, heap, "collectivepair", b->options.workers, sizes[i], BENCH_LANES, ""))
+    if (bench_pair(b, heap, "collectivepair", "W1", b->options.workers, sizes[i], BENCH_LANES, ""))
       return 1;
     floor = b->rows[b->row_count - 1].floor;
     for (int c = 0; c < 2; c++)

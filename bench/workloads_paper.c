@@ -29,7 +29,7 @@ static int lanes_series(bench *b, const char *workload, int mode, long fifos, co
   if (heap == NULL)
     return 1;
   for (cl_uint lanes = 1; lanes <= BENCH_LANES; lanes *= 2)
-    BENCH_TRY(bench_pair(b, heap, workload, bounded(b, heap, lanes), 4, lanes, params));
+    BENCH_TRY(bench_pair(b, heap, workload, workload, bounded(b, heap, lanes), 4, lanes, params));
 cleanup:
   return bench_heap_close(b, heap) || status;
 }

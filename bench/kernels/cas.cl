@@ -31,10 +31,14 @@ __kernel void cas_scalable(__global ulong *word, uint lanes, __global uint *take
     do
       old = *shared_word;
     while (atom_cmpxchg(shared_word, old, old + popcount(active)) != old);
-  low = (uint)old;
-  high = (uint)(old >> 32);
-  __asm volatile("shfl.sync.idx.b32 %0, %0, %1, 31, %2;" : "+r"(low) : "r"(leader), "r"(active) : "memory");
-  __asm volatile("shfl.sync.idx.b32 %0, %0, %1, 31, %2;" : "+r"(high) : "r"(leader), "r"(active) : "memory");
+  __asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, %3;"
+                 : "=r"(low)
+                 : "r"((uint)old), "r"(leader), "r"(active)
+                 : "memory");
+  __asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, %3;"
+                 : "=r"(high)
+                 : "r"((uint)(old >> 32)), "r"(leader), "r"(active)
+                 : "memory");
   taken[((ulong)high << 32 | low) + popcount(active & below)] = 1u;
 }
 #endif
