@@ -32,11 +32,11 @@ XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xm
     if (page == XMC_NONE)
       return XMC_NONE;
   } else {
-    xmc_u32 hint = xmc_slot_hint(heap->spans);
-    xmc_u64 mask = xmc_run_claim(heap, want, 1, &hint);
+    xmc_u32 span = 0;
+    xmc_u64 mask = xmc_run_claim(heap, want, 1, &span);
     if (!mask)
       return XMC_NONE;
-    page = hint * XMC_SPAN_PAGES + xmc_lowest64(mask);
+    page = span * XMC_SPAN_PAGES + xmc_lowest64(mask);
   }
   first = page + ((phase - page) & (align - 1u));
   if (first > page) /* the ends go back */
@@ -70,7 +70,13 @@ XMC_FN xmc_place xmc_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) 
     place.rest = (xmc_u32)offset & (XMC_PAGE_BYTES - 1u);
     return place;
   }
-  page -= (entry >> 8) & 0xffu;
+  if (entry & 0xff00u) { /* inside a run: an old entry is one whose first page is something else by now */
+    page -= (entry >> 8) & 0xffu;
+    if (xmc_load_relaxed32(xmc_page_entry(heap, page)) != (entry & ~0xff00u)) {
+      place.cls = XMC_CLASS_NONE;
+      return place;
+    }
+  }
   r = (xmc_u32)(offset - ((xmc_u64)page << XMC_PAGE_SHIFT));
   block = xmc_class_divide(r, place.cls);
   if (block >= entry >> 16) {
@@ -83,6 +89,10 @@ XMC_FN xmc_place xmc_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) 
   return place;
 }
 
+XMC_FN xmc_u64 xmc_arena_offset(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) {
+  return (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap);
+}
+
 /* Bad frees: counted by kind, the first one kept; nothing else changes. */
 XMC_FN void xmc_count_double_free(XMC_GLOBAL xmcHeap *heap, xmc_u64 offset, xmc_u32 times) {
   xmc_add_relaxed64(&heap->double_frees, times);
@@ -91,7 +101,7 @@ XMC_FN void xmc_count_double_free(XMC_GLOBAL xmcHeap *heap, xmc_u64 offset, xmc_
 XMC_FN void xmc_count_invalid_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) {
   xmc_add_relaxed64(&heap->invalid_frees, 1);
   xmc_cas_relaxed64(&heap->first_invalid_free, 0,
-                    (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap) + 1u);
+                    xmc_arena_offset(heap, ptr) + 1u);
 }
 XMC_FN void xmc_count_failure(XMC_GLOBAL xmcHeap *heap, size_t size) {
   xmc_add_relaxed64(&heap->failed_requests, 1);
@@ -101,27 +111,35 @@ XMC_FN void xmc_count_failure(XMC_GLOBAL xmcHeap *heap, size_t size) {
 
 /* Releases `bits` of one Superblock on behalf of `lanes` frees. */
 XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 bits, xmc_u32 lanes) {
-  xmc_u64 old = xmc_superblock_release(heap, id, bits), now = old | XMC_WORD_LISTED | bits;
-  xmc_u32 bad = lanes - xmc_popcount32(bits & ~xmc_word_free(old));
+  xmc_u64 old, now;
+  xmc_u32 bad;
+  int fenced;
+  xmc_fence_release();
+  old = xmc_superblock_release(heap, id, bits);
+  now = old | XMC_WORD_LISTED | bits;
+  bad = lanes - xmc_popcount32(bits & ~xmc_word_free(old));
+  fenced = !xmc_word_free(old); /* if it is wholly free now, all of it was these lanes' own */
   if (bad) {
     xmc_u32 which = xmc_word_free(old) & bits ? xmc_word_free(old) & bits : bits;
-    xmc_count_double_free(heap,
-                          (xmc_u64)(xmc_block_address(heap, cls, id, xmc_lowest32(which)) - (XMC_GLOBAL char *)heap),
-                          bad);
+    xmc_count_double_free(heap, xmc_arena_offset(heap, xmc_block_address(heap, cls, id, xmc_lowest32(which))), bad);
   }
   if (old & XMC_WORD_LISTED) {
-    if (!(old & XMC_WORD_PARKED) || xmc_word_class(old) != cls)
+    /* Somebody answers for it. If it has become wholly free bit by bit and another one is active here, it
+     * goes; taken and given back at once, as in a loop, it stays. */
+    if (xmc_word_class(old) != cls || !xmc_word_free(old) || !xmc_word_is_whole(now) ||
+        (!(old & XMC_WORD_PARKED) && xmc_is_active_here(heap, cls, id)))
       return;
     now = xmc_superblock_retire(heap, id, cls, now);
     if (!now)
       return;
-    id = xmc_give_back(heap, cls, id, now);
+    id = xmc_give_back(heap, cls, id, now, 0);
     if (id == XMC_NONE)
       return;
     cls = xmc_slab_class(cls);
     now = xmc_load_relaxed64(xmc_word_of(heap, id));
+    fenced = 0;
   }
-  xmc_settle(heap, cls, id, now);
+  xmc_settle(heap, cls, id, now, fenced);
 }
 
 /* Releases a Memoryblock; whoever retires its word owns it. */
@@ -131,6 +149,6 @@ XMC_FN void xmc_memoryblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   if (xmc_word_class(w) == XMC_CLASS_MEMORYBLOCK && xmc_cas_acq_rel64(word, w, XMC_WORD_RETIRED) == w)
     xmc_run_release(heap, page, xmc_word_pages(w));
   else
-    xmc_count_double_free(heap, (xmc_u64)(xmc_page_address(heap, page) - (XMC_GLOBAL char *)heap), 1);
+    xmc_count_double_free(heap, xmc_arena_offset(heap, xmc_page_address(heap, page)), 1);
 }
 #endif

@@ -35,7 +35,6 @@
  *   listed(W) and not parked   =>  some FIFO of class(W) holds W
  *   parked(W)                  =>  bit (class, span) of the parked bitmap is set
  *   W not in use               <=>  W == XMC_WORD_RETIRED, which no free can change
- *   page_map back(P) != 0      =>  P lies inside a Superblock in use
  *   span s has a free run of 2^k pages  =>  bit k of byte s of the index is set, on all its levels
  * While calls are under way each implication may lag behind by the calls under way.
  */
@@ -101,8 +100,7 @@ typedef struct xmc_fifo {
   xmc_u64 tail;                   /* the whole tail message: sequence number << 32 | payload */
   xmc_u64 message[XMC_FIFO_SIZE]; /* message n is at n % XMC_FIFO_SIZE */
   xmc_u32 head;                   /* sequence number of the head message */
-  xmc_u32 hint;                   /* span where this FIFO last found room; a hint only */
-  xmc_u64 spare;
+  xmc_u32 spare[3];
 } xmc_fifo;
 
 /* A two-level bitmap: leaf words, then root words with one bit a leaf word that is not zero. */
@@ -138,7 +136,8 @@ typedef struct xmcHeap {
     xmc_u32 first; /* index of the class's first FIFO */
     xmc_u32 count; /* number of its FIFOs */
   } fifo_table[XMC_ALL_CLASSES];
-  xmc_u32 reserved[2];
+  xmc_u32 lanes; /* sub-groups that may run at the same time: the device's, whatever the number of FIFOs */
+  xmc_u32 reserved;
   /* Counted on the failure path only; see xmc_heap_stats in xmalloc.h. */
   xmc_u64 failed_requests;
   xmc_u64 first_failure_size;
@@ -147,7 +146,8 @@ typedef struct xmcHeap {
   xmc_u64 invalid_frees;
   xmc_u64 first_double_free;  /* offset in the arena + 1, so that 0 means none */
   xmc_u64 first_invalid_free;
-  xmc_u64 scarce;             /* 1 once a request came to the last resort: then the epoch is kept */
+  xmc_u64 scarce;             /* 1 once a request came to the last resort: then the next two are kept */
+  xmc_u64 holders;            /* work-items that just now hold more room than they will keep */
   xmc_u64 epoch;              /* moves when room became findable that a search may just have missed */
 } xmcHeap;
 

@@ -71,7 +71,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 c
 /* A block of the class; a larger one when there is no other; or 0. */
 XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
   XMC_GLOBAL char *block;
-  xmc_u32 epoch;
+  xmc_u32 epoch, turns = 0;
   xmc_claim claim;
   XMC_ROLLED
   for (;;) { /* again only when somebody made room */
@@ -82,7 +82,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) 
     claim = xmc_last_claim(heap, cls);
     if (claim)
       break;
-    if (xmc_make_room(heap, 1u, 0, epoch))
+    if (xmc_make_room(heap, 1u, 0, epoch, &turns))
       continue;
     claim = xmc_steal(heap, cls + 1u, XMC_CLASSES);
     if (!claim)
@@ -105,7 +105,7 @@ XMC_FN xmc_u32 xmc_run_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
   for (;;) {
     first = xmc_lanes_first(group);
     rank = xmc_lanes_below(group);
-    span = xmc_slot_hint(heap->spans);
+    span = 0;
     mask = 0;
     if (rank == 0)
       mask = xmc_run_claim(heap, pages, xmc_lanes_count(group), &span);
@@ -129,7 +129,7 @@ XMC_FN xmc_u32 xmc_run_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
 
 /* A run of pages as one block, or XMC_NONE. */
 XMC_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 align, xmc_u32 phase) {
-  xmc_u32 page, epoch;
+  xmc_u32 page, epoch, turns = 0;
   if (pages + align - 1u < pages || pages + align - 1u > heap->pages)
     return XMC_NONE;
   XMC_ROLLED
@@ -143,7 +143,7 @@ XMC_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, x
       return page;
     }
     epoch = xmc_search_begins(heap);
-    if (!xmc_make_room(heap, XMC_NONE, pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, epoch))
+    if (!xmc_make_room(heap, XMC_NONE, pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, epoch, &turns))
       return XMC_NONE;
   }
 }
@@ -176,9 +176,6 @@ XMC_FN xmc_u32 xmc_compartment_bytes(xmc_u32 size) {
 XMC_FN xmc_u64 xmc_compartment_header(xmc_u64 offset, xmc_u32 rest, xmc_u32 bytes) {
   xmc_u32 tag = (xmc_u32)(offset >> 3) * 2654435769u ^ 0x434f4d50u;
   return (xmc_u64)tag << 32 | (xmc_u64)bytes << 16 | rest;
-}
-XMC_FN xmc_u64 xmc_arena_offset(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) {
-  return (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap);
 }
 /* Does a block's interior pointer lead to a live compartment? Returns its header, or 0. */
 XMC_FN xmc_u64 xmc_compartment_find(XMC_GLOBAL xmcHeap *heap, xmc_place place, XMC_GLOBAL const void *ptr) {

@@ -29,13 +29,17 @@ typedef struct xmcGroupScratch {
 #endif
 } xmcGroupScratch;
 
+/* Functions that take local memory must be inlined: PoCL 3.1 turns a kernel's __local variables into arguments
+ * and misses the uses that the compiler moved into called functions. */
+#define XMC_LOCAL_FN __attribute__((always_inline)) XMC_FN
+
 #if !XMC_SIMT
 XMC_FN xmc_u32 xmc_group_size(void) {
   return (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2));
 }
 
 /* Claims n blocks of a class and hands them to the work-items that want it. */
-XMC_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, __local xmcGroupScratch *scratch, xmc_u32 cls, xmc_u32 n) {
+XMC_LOCAL_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, __local xmcGroupScratch *scratch, xmc_u32 cls, xmc_u32 n) {
   xmc_u32 units = xmc_class_bytes(cls) >> 4, i = 0, end = xmc_group_size();
   while (n > 0) {
     xmc_claim claim = xmc_blocks_claim(heap, cls, xmc_fifo_slot(heap, cls), n < 32u ? n : 32u);
@@ -61,19 +65,20 @@ XMC_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, __local xmcGroupScratch *s
 #endif
 
 /* As xmcMalloc, for all work-items of the work-group together. */
-XMC_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size, __local xmcGroupScratch *scratch) {
+XMC_LOCAL_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size, __local xmcGroupScratch *scratch) {
 #if XMC_SIMT
   (void)scratch;
   return xmcMalloc(heap, size);
 #else
   xmc_u32 me = xmc_local_id(), items = xmc_group_size(), cls, place;
-  if (items > XMC_GROUP_MAX || !xmc_heap_is_ours(heap))
-    return xmcMalloc(heap, size);
-  cls = size == 0 || size > XMC_MAX_CLASS_BYTES ? XMC_CLASS_NONE : xmc_class_of((xmc_u32)size);
-  scratch->cls[me] = (uchar)cls;
-  scratch->place[me] = XMC_NONE;
+  int together = items <= XMC_GROUP_MAX && xmc_heap_is_ours(heap); /* (no return before a barrier) */
+  cls = !together || size == 0 || size > XMC_MAX_CLASS_BYTES ? XMC_CLASS_NONE : xmc_class_of((xmc_u32)size);
+  if (together) {
+    scratch->cls[me] = (uchar)cls;
+    scratch->place[me] = XMC_NONE;
+  }
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (me == 0) {
+  if (me == 0 && together) {
     xmc_u32 i, same = 1, first = scratch->cls[0];
     for (i = 0; i < items; i++)
       same &= scratch->cls[i] == first;
@@ -92,9 +97,7 @@ XMC_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (cls == XMC_CLASS_NONE)
-    return xmcMalloc(heap, size);
-  place = scratch->place[me];
+  place = cls == XMC_CLASS_NONE ? XMC_NONE : scratch->place[me];
   if (place != XMC_NONE)
     return xmc_page_address(heap, 0) + ((xmc_u64)place << 4);
   return xmcMalloc(heap, size);
@@ -102,29 +105,29 @@ XMC_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size
 }
 
 /* As xmcFree, for all work-items of the work-group together. */
-XMC_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, __local xmcGroupScratch *scratch) {
+XMC_LOCAL_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, __local xmcGroupScratch *scratch) {
 #if XMC_SIMT
   (void)scratch;
   xmcFree(heap, ptr);
 #else
   xmc_u32 me = xmc_local_id(), items = xmc_group_size();
+  int together = items <= XMC_GROUP_MAX && xmc_heap_is_ours(heap);
   xmc_place place;
-  if (items > XMC_GROUP_MAX || !xmc_heap_is_ours(heap)) {
-    xmcFree(heap, ptr);
-    return;
-  }
   place.cls = XMC_CLASS_NONE;
-  if (ptr)
+  place.id = place.bit = place.rest = 0;
+  if (ptr && together)
     place = xmc_find(heap, ptr);
   if (ptr && (place.cls >= XMC_CLASSES || place.rest != 0)) {
     xmcFree(heap, ptr); /* a Memoryblock, a compartment or a bad pointer */
     place.cls = XMC_CLASS_NONE;
   }
-  scratch->cls[me] = (uchar)place.cls;
-  scratch->bit[me] = (uchar)place.bit;
-  scratch->place[me] = place.id;
+  if (together) {
+    scratch->cls[me] = (uchar)place.cls;
+    scratch->bit[me] = (uchar)place.bit;
+    scratch->place[me] = place.id;
+  }
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (me == 0) {
+  if (me == 0 && together) {
     xmc_u32 i, bits = 0, lanes = 0, id = XMC_NONE, cls = XMC_CLASS_NONE;
     for (i = 0; i < items; i++) {
       if (scratch->cls[i] == XMC_CLASS_NONE)

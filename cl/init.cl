@@ -40,12 +40,8 @@ XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
   XMC_GLOBAL xmc_fifo *fifos = (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + heap->fifos);
   xmc_u32 words = heap->pages * XMC_PAGE_WORDS, c, k, w;
   for (c = 0; c < XMC_ALL_CLASSES; c++)
-    for (w = i; w < heap->fifo_table[c].count; w += n) {
-      XMC_GLOBAL xmc_fifo *fifo = fifos + heap->fifo_table[c].first + w;
-      xmc_fifo_init(fifo, heap->fifo_start);
-      fifo->hint = (xmc_u32)((xmc_u64)w * heap->spans / heap->fifo_table[c].count);
-      fifo->spare = 0;
-    }
+    for (w = i; w < heap->fifo_table[c].count; w += n)
+      xmc_fifo_init(fifos + heap->fifo_table[c].first + w, heap->fifo_start);
   xmc_init_bitmap(heap, &heap->busy, heap->slots * XMC_ALL_CLASSES, i, n);
   xmc_init_bitmap(heap, &heap->parked, heap->spans * XMC_ALL_CLASSES, i, n);
   for (k = 0; k < XMC_INDEX_LEVELS; k++)

@@ -35,21 +35,28 @@ XMC_FN xmc_u64 xmc_run_starts(xmc_u64 x, xmc_u32 n) {
   return x;
 }
 
-/* Gives pages of one span back. The caller owns them and nothing refers to them any more. */
-XMC_FN void xmc_span_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) {
-  xmc_u64 old = xmc_or_release64(xmc_span_word(heap, span), mask);
+/* Gives pages of one span back. The caller owns them, nothing refers to them any more, and a release fence
+ * stands between the last use of them and this. */
+XMC_FN void xmc_span_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) {
+  xmc_u64 old = xmc_or_relaxed64(xmc_span_word(heap, span), mask);
   xmc_u32 gained = xmc_run_orders(old | mask) & ~xmc_run_orders(old);
   if (gained)
     xmc_index_add(heap, 0, span, gained);
 }
 
+XMC_FN void xmc_span_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) {
+  xmc_fence_release();
+  xmc_span_give(heap, span, mask);
+}
+
 XMC_FN void xmc_run_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
   xmc_u32 first, n;
+  xmc_fence_release();
   XMC_ROLLED
   while (pages > 0) {
     first = page & (XMC_SPAN_PAGES - 1u);
     n = pages < XMC_SPAN_PAGES - first ? pages : XMC_SPAN_PAGES - first;
-    xmc_span_release(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(first, n));
+    xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(first, n));
     page += n;
     pages -= n;
   }
@@ -93,38 +100,70 @@ XMC_FN void xmc_span_mend(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order)
     xmc_index_add(heap, 0, span, wrong);
 }
 
-/* A span that a caller with this number may try next, so that callers spread and do not follow each other */
-XMC_FN xmc_u32 xmc_span_elsewhere(XMC_GLOBAL xmcHeap *heap, xmc_u32 number) {
-  number = (number ^ number >> 15) * 0x2c1b3c6du;
-  number = (number ^ number >> 12) * 0x297a2d39u;
-  return (xmc_u32)(((xmc_u64)(number ^ number >> 15) * heap->spans) >> 32);
+/* Claims run number n of those of 2^order pages, if it is free. Runs at fixed places need no CAS: neighbours
+ * in the span that come and go do not matter. */
+XMC_FN int xmc_run_claim_numbered(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 n) {
+  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, n >> (XMC_SPAN_SHIFT - order));
+  xmc_u64 mask = xmc_run_mask(n << order & (XMC_SPAN_PAGES - 1u), 1u << order);
+  xmc_u64 got = xmc_and_acquire64(word, ~mask) & mask;
+  if (got == mask)
+    return 1;
+  if (got) /* part of it was free: that goes back */
+    xmc_span_release(heap, n >> (XMC_SPAN_SHIFT - order), got);
+  return 0;
 }
 
-/* Claims up to `want` runs of `pages` pages, 1 to 64, in one span: their mask, and the span in *hint, where
- * the search begins. 0: there is no such run. */
-XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 want, xmc_u32 *hint) {
-  xmc_u32 order = pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, turn, span = *hint;
+#define XMC_RUN_TURNS 8u
+
+/* A run of 2^order pages: its first page, or XMC_NONE. Each slot has runs of its own to try first: those
+ * with its number, one for each kind, then that plus the number of slots, twice that … So sub-groups that
+ * run at the same time do not meet, and the low end of the heap fills first. Then what the index knows. */
+XMC_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 kind) {
+  xmc_u32 runs = heap->pages >> order, n, turn, span;
+  xmc_u64 mask;
+  if (!runs)
+    return XMC_NONE;
+  n = (xmc_slot_hint(heap->lanes) + kind * heap->lanes) % runs;
+  XMC_ROLLED
+  for (turn = 0; turn < XMC_RUN_TURNS; turn++) {
+    mask = xmc_run_mask(n << order & (XMC_SPAN_PAGES - 1u), 1u << order);
+    if (turn == 0 || (xmc_load_relaxed64(xmc_span_word(heap, n >> (XMC_SPAN_SHIFT - order))) & mask) == mask)
+      if (xmc_run_claim_numbered(heap, order, n))
+        return n << order;
+    n = (n + heap->lanes) % runs;
+  }
+  XMC_ROLLED
+  for (;;) { /* again only for another span, or after the index was mended */
+    span = xmc_index_find(heap, order, xmc_any_number());
+    if (span == XMC_NONE)
+      return XMC_NONE;
+    mask = xmc_span_claim(heap, span, 1u << order, 1);
+    if (mask)
+      return span * XMC_SPAN_PAGES + xmc_lowest64(mask);
+    xmc_span_mend(heap, span, order);
+  }
+}
+
+/* Claims up to `want` runs of `pages` pages, 1 to 64, in one span: their mask, and the span in *at. 0: there
+ * is no such run. */
+XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 want, xmc_u32 *at) {
+  xmc_u32 order = pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, span;
   xmc_u64 mask = 0;
   XMC_ROLLED
-  for (turn = 0;; turn++) { /* the hint, elsewhere, then by the index, whose bits are mended on the way */
-    if (turn == 1u)
-      span = xmc_span_elsewhere(heap, span * 31u + xmc_slot_hint(0x10000u));
-    if (turn > 1u)
-      span = xmc_index_find(heap, order, span);
+  for (;;) { /* again only for another span, or after the index was mended */
+    span = xmc_index_find(heap, order, xmc_any_number());
     if (span == XMC_NONE)
       break;
     mask = xmc_span_claim(heap, span, pages, want);
-    if (mask) {
-      *hint = span;
+    *at = span;
+    if (mask)
       return mask;
-    }
-    if (turn > 1u)
-      xmc_span_mend(heap, span, order);
+    xmc_span_mend(heap, span, order);
   }
   if (pages & (pages - 1u)) { /* no run of 2^order pages is left, but one of `pages` may be */
     XMC_ROLLED
     for (span = 0; span < heap->spans && !mask; span++) {
-      *hint = span;
+      *at = span;
       mask = xmc_span_claim(heap, span, pages, want);
     }
   }

@@ -3,12 +3,13 @@
  * Every platform_*.h defines the same functions:
  *   xmc_load_relaxed32/64, xmc_load_acquire32/64, xmc_store_relaxed32/64, xmc_store_release64,
  *   xmc_cas_relaxed32/64, xmc_cas_acquire64, xmc_cas_release32/64, xmc_cas_acq_rel64,
- *   xmc_or_release64, xmc_or_hint64, xmc_and_hint64, xmc_add_relaxed64, xmc_add_acq_rel64
+ *   xmc_fence_release, xmc_or_relaxed64, xmc_or_release64, xmc_and_acquire64, xmc_or_hint64, xmc_and_hint64, xmc_add_relaxed64, xmc_add_acq_rel64
  *     at device scope; read-modify-writes return the old value; hints order as acquire and release do, for
  *     callers whose next access depends on that value
  *   xmc_popcount32, xmc_lowest32, xmc_lowest64, xmc_highest32 (argument not 0)
  *   xmc_slot_hint(slots)  the FIFO slot of the caller, below `slots`: two work-items that run at the same
  *                         time should get two; only speed depends on it
+ *   xmc_any_number()      differs between callers and calls, to spread searches
  *   xmc_work_item()       global linear id, for reports
  * and, where XMC_SIMT is 1, for work-items in lock step, from any control flow:
  *   xmc_lanes             set of lanes

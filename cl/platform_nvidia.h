@@ -45,6 +45,9 @@ XMC_PTX_CAS(xmc_cas_acquire64, xmc_u64, "l", "atom.acquire.gpu.global.cas.b64")
 XMC_PTX_CAS(xmc_cas_release32, xmc_u32, "r", "atom.release.gpu.global.cas.b32")
 XMC_PTX_CAS(xmc_cas_release64, xmc_u64, "l", "atom.release.gpu.global.cas.b64")
 XMC_PTX_CAS(xmc_cas_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.cas.b64")
+XMC_FN void xmc_fence_release(void) { __asm volatile("fence.acq_rel.gpu;" : : : "memory"); }
+XMC_PTX_RMW(xmc_or_relaxed64, xmc_u64, "l", "atom.relaxed.gpu.global.or.b64")
+XMC_PTX_RMW(xmc_and_acquire64, xmc_u64, "l", "atom.acquire.gpu.global.and.b64")
 XMC_PTX_RMW(xmc_or_release64, xmc_u64, "l", "atom.release.gpu.global.or.b64")
 /* Hints: a caller uses the old value before it goes on, so the next access is not issued before this one
  * was done; no fence is paid. */
@@ -63,6 +66,14 @@ XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 slots) {
   __asm volatile("mov.u32 %0, %%warpid;" : "=r"(warp));
   slot = sm * 64u + warp;
   return slot < slots ? slot : slot % slots;
+}
+/* A number that differs between callers and calls (paper 2011, section 5.2: thread, block and clock) */
+XMC_FN xmc_u32 xmc_any_number(void) {
+  xmc_u32 x;
+  __asm volatile("mov.u32 %0, %%clock;" : "=r"(x));
+  x = (x ^ xmc_slot_hint(0x10000u) << 12) * 0x2c1b3c6du;
+  x = (x ^ x >> 15) * 0x297a2d39u;
+  return x ^ x >> 15;
 }
 #define XMC_HAS_SLOT 1
 

@@ -31,6 +31,8 @@ XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 slots) {
 #endif
   return mul_hi(key * 2654435769u, slots);
 }
+/* On CPU devices few search at the same time: the lowest pages are the warmest. */
+XMC_FN xmc_u32 xmc_any_number(void) { return XMC_SIMT ? xmc_slot_hint(0xffffffffu) : 0; }
 #endif
 
 #if XMC_SIMT && !defined(XMC_HAS_LANES)

@@ -29,7 +29,7 @@ XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 
       if (take) { /* with the parked bit it took the duty, unless the Superblock is exhausted */
         w &= ~XMC_WORD_PARKED & ~(xmc_u64)take;
         if (xmc_word_available(w, cls) || !xmc_superblock_unlist(heap, id, cls, w))
-          xmc_settle(heap, cls, id, w);
+          xmc_settle(heap, cls, id, w, 0);
         return xmc_claim_make(id, take);
       }
     }
@@ -84,34 +84,35 @@ XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
   return 0;
 }
 
-/* Retires wholly free Superblocks of one FIFO and drops exhausted ones. Returns how many were retired. */
+/* Retires wholly free Superblocks of one FIFO, where they stand: their ids stay behind and lead nowhere. An
+ * exhausted active one is dropped. Returns how many were retired. */
 XMC_FN xmc_u32 xmc_fifo_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
+  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
   xmc_u32 retired = 0, turn, id;
   xmc_u64 w;
   XMC_ROLLED
-  for (turn = 0; turn <= XMC_FIFO_SIZE; turn++) {
-    id = turn ? xmc_fifo_dequeue(xmc_fifo_at(heap, cls, slot))
-              : (xmc_u32)xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active);
+  for (turn = 0; turn < XMC_FIFO_SIZE + 2u; turn++) {
+    id = (xmc_u32)xmc_load_relaxed64(turn == 0 ? &fifo->active
+                                     : turn == 1u ? &fifo->tail
+                                                  : &fifo->message[turn - 2u]);
     if (id == XMC_NONE)
       continue;
-    w = xmc_load_relaxed64(xmc_word_of(heap, id));
-    if (!xmc_word_is_whole(w) && !xmc_superblock_unlist(heap, id, cls, w)) {
-      if (turn)
-        xmc_put(heap, cls, slot, id);
+    w = xmc_load_relaxed64(xmc_word_of(heap, id)); /* messages may be old ones: the class tells, and CAS */
+    if (xmc_word_class(w) == cls && xmc_word_is_whole(w)) {
+      w = xmc_superblock_retire(heap, id, cls, w);
+      if (!w)
+        continue;
+      retired++;
+      w = xmc_give_back(heap, cls, id, w, 0);
+      if (w != XMC_NONE) /* a slab with a free place again; its class comes later */
+        xmc_put(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, xmc_slab_class(cls)), (xmc_u32)w);
+    } else if (turn || !xmc_superblock_unlist(heap, id, cls, w)) {
       continue;
     }
-    w = xmc_superblock_retire(heap, id, cls, w);
     if (!turn)
-      xmc_cas_relaxed64(&xmc_fifo_at(heap, cls, slot)->active, id, XMC_NONE);
-    if (!w)
-      continue;
-    retired++;
-    id = xmc_give_back(heap, cls, id, w);
-    if (id != XMC_NONE) /* a slab with a free place again; its class comes later */
-      xmc_put(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, xmc_slab_class(cls)), id);
+      xmc_cas_relaxed64(&fifo->active, id, XMC_NONE);
   }
-  if (xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active) == XMC_NONE &&
-      xmc_fifo_looks_empty(xmc_fifo_at(heap, cls, slot)))
+  if (xmc_load_relaxed64(&fifo->active) == XMC_NONE && xmc_fifo_looks_empty(fifo))
     xmc_fifo_mark_idle(heap, cls, slot);
   return retired;
 }
@@ -145,20 +146,28 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
   }
   if (claim)
     return from == cls ? claim : xmc_slab_start(heap, cls, 1, claim);
+  xmc_add_relaxed64(&heap->holders, 1); /* of a whole Superblock for one block */
   XMC_ROLLED
   while (!claim && order > 0)
     claim = xmc_superblock_carve(heap, cls, 1, --order);
+  xmc_add_acq_rel64(&heap->holders, ~(xmc_u64)0);
   return claim;
 }
 
 /* Called when nothing was found: makes room by retiring what is wholly free. 0: there is none, nobody made
- * any since `epoch` was read, and no span has a run of 2^order pages. */
-XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 enough, xmc_u32 order, xmc_u32 epoch) {
-  if (xmc_reclaim(heap, enough)) {
+ * any since `epoch` was read, no span has a run of 2^order pages, and nobody holds more than it will keep; the
+ * last is believed XMC_PATIENCE times, because whoever holds may have stopped for good. */
+#define XMC_PATIENCE 32u
+XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 enough, xmc_u32 order, xmc_u32 epoch, xmc_u32 *turns) {
+  xmc_u32 retired;
+  xmc_add_relaxed64(&heap->holders, 1);
+  retired = xmc_reclaim(heap, enough);
+  if (retired)
     xmc_add_acq_rel64(&heap->epoch, 1);
+  xmc_add_acq_rel64(&heap->holders, ~(xmc_u64)0);
+  if (retired || (xmc_u32)xmc_load_acquire64(&heap->epoch) != epoch || xmc_index_sweep(heap, order))
     return 1;
-  }
-  return (xmc_u32)xmc_load_acquire64(&heap->epoch) != epoch || xmc_index_sweep(heap, order);
+  return xmc_load_acquire64(&heap->holders) != 0 && (*turns)++ < XMC_PATIENCE;
 }
 
 /* The epoch to give to xmc_make_room; from now on those who make room findable say so. */

@@ -71,36 +71,37 @@ XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 ord
   }
 }
 
-/* A span at or after `start`, round the end, that has a run of 2^order pages by the index. */
-XMC_FN xmc_u32 xmc_index_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 start) {
+/* The place of a set bit of x, the first one from byte `byte` upwards and round */
+XMC_FN xmc_u32 xmc_index_pick(xmc_u64 x, xmc_u32 byte) {
+  xmc_u64 up = x & ~(xmc_u64)0 << (8u * (byte & 7u));
+  return xmc_lowest64(up ? up : x) >> 3;
+}
+
+/* A span that has a run of 2^order pages by the index, or XMC_NONE. Different numbers `any` lead to
+ * different spans, so that searchers do not follow each other; 0 leads to the lowest. */
+XMC_FN xmc_u32 xmc_index_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 any) {
   xmc_u64 mask = (xmc_u64)0x0101010101010101u << order, bits, below, spans;
-  xmc_u32 top = (heap->spans + 511u) >> 9, turn, i, j, t;
-  if (start >= heap->spans)
-    start = 0;
+  xmc_u32 top = (heap->spans + 511u) >> 9, turn, t = any % top, i, j;
   XMC_ROLLED
-  for (turn = 0; turn <= top; turn++) {
-    t = (start >> 9) + turn;
-    if (t >= top)
-      t -= top;
+  for (turn = 0; turn < top; turn++) {
     bits = xmc_load_relaxed64(xmc_at64(heap, heap->index[2]) + t) & mask;
-    if (!turn)
-      bits &= ~(xmc_u64)0 << ((start >> 3) & 0x38u);
     XMC_ROLLED
-    for (; bits; bits &= bits - 1u) {
-      i = t * 8u + (xmc_lowest64(bits) >> 3);
+    while (bits) {
+      i = xmc_index_pick(bits, any >> 20);
+      bits &= ~((xmc_u64)0xffu << (8u * i));
+      i += t * 8u;
       below = xmc_load_relaxed64(xmc_at64(heap, heap->index[1]) + i) & mask;
-      if (!turn && i == start >> 6)
-        below &= ~(xmc_u64)0 << (start & 0x38u);
       XMC_ROLLED
-      for (; below; below &= below - 1u) {
-        j = i * 8u + (xmc_lowest64(below) >> 3);
+      while (below) {
+        j = xmc_index_pick(below, any >> 23);
+        below &= ~((xmc_u64)0xffu << (8u * j));
+        j += i * 8u;
         spans = xmc_load_relaxed64(xmc_at64(heap, heap->index[0]) + j) & mask;
-        if (!turn && j == start >> 3)
-          spans &= ~(xmc_u64)0 << (8u * (start & 7u));
         if (spans)
-          return j * 8u + (xmc_lowest64(spans) >> 3);
+          return j * 8u + xmc_index_pick(spans, any >> 26);
       }
     }
+    t = t + 1u < top ? t + 1u : 0u;
   }
   return XMC_NONE;
 }

@@ -75,9 +75,9 @@ XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u3
   }
 }
 
-/* Releases the Basicblocks in `bits`. Returns the word before. */
+/* Releases the Basicblocks in `bits`, after a release fence. Returns the word before. */
 XMC_FN xmc_u64 xmc_superblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 bits) {
-  return xmc_or_release64(xmc_word_of(heap, id), XMC_WORD_LISTED | bits);
+  return xmc_or_relaxed64(xmc_word_of(heap, id), XMC_WORD_LISTED | bits);
 }
 
 /* Clears the listed bit of an exhausted Superblock, whose word is w as last seen. 1: it is no longer listed

@@ -50,13 +50,10 @@ XMC_FN xmc_u32 xmc_superblock_pages(xmc_u32 cls, xmc_u32 count) {
   return (count * xmc_class_bytes(cls) + XMC_PAGE_BYTES - 1u) >> XMC_PAGE_SHIFT;
 }
 
-/* Returns the pages of a retired Superblock or slab. Entries that point back go first. */
+/* Returns the pages of a retired Superblock or slab. Their entries stay: xmc_find sees that they are old. */
 XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 count) {
-  xmc_u32 page = xmc_id_page(heap, id), pages = xmc_superblock_pages(cls, count), i;
-  XMC_ROLLED
-  for (i = 1; i < pages; i++)
-    xmc_store_relaxed32(xmc_page_entry(heap, page + i), XMC_MAP_NONE);
-  xmc_span_release(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), pages));
+  xmc_u32 page = xmc_id_page(heap, id), pages = xmc_superblock_pages(cls, count);
+  xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), pages));
 }
 
 /* Parks a listed Superblock that no FIFO has room for. Released blocks may make it wholly free later: then
@@ -84,11 +81,20 @@ XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32
     xmc_fifo_mark_busy(heap, cls, slot);
 }
 
+/* Is this the active Superblock of the caller's FIFO, or might that be? Then it stays when it is free. */
+XMC_FN int xmc_is_active_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
+  xmc_u32 slot = xmc_fifo_slot(heap, cls);
+  return slot != XMC_NONE && xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active) == id;
+}
+
 /* Gives the memory of a retired Superblock (or slab) back: its pages to the spans, or its place in the slab
- * to the slab. Returns XMC_NONE, or the slab's id if the caller must answer for the slab now. */
-XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u64 retired) {
+ * to the slab. `fenced`: a release fence stands between the last use of the memory, whoever's it was, and
+ * this. Returns XMC_NONE, or the slab's id if the caller must answer for the slab now. */
+XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u64 retired, int fenced) {
   xmc_u32 bit = 1u << (id & 31u);
   xmc_u64 w;
+  if (!fenced)
+    xmc_fence_release();
   if (!xmc_class_is_small(cls)) {
     xmc_pages_return(heap, cls, id, xmc_word_count(retired));
     return XMC_NONE;
@@ -98,14 +104,19 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, 
   w = xmc_superblock_release(heap, id, bit);
   if (!(w & XMC_WORD_LISTED))
     return id;
-  /* Somebody answers for the slab; a parked one that is wholly free goes. */
-  if ((w & XMC_WORD_PARKED) && xmc_superblock_retire(heap, id, cls, w | bit))
+  /* Somebody answers for the slab. If it is wholly free and another one is in use here, it goes. */
+  bit |= xmc_word_free(w);
+  if (bit == xmc_full_mask(xmc_word_count(w)) && ((w & XMC_WORD_PARKED) || !xmc_is_active_here(heap, cls, id)) &&
+      xmc_superblock_retire(heap, id, cls, w | bit)) {
+    xmc_fence_release(); /* others gave back the rest of the slab */
     xmc_pages_return(heap, cls, id, 1);
+  }
   return XMC_NONE;
 }
 
-/* The caller answers for a Superblock or slab whose listed bit it set; w is the word as last seen. */
-XMC_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
+/* The caller answers for a Superblock or slab whose listed bit it set; w is the word as last seen, `fenced`
+ * as for xmc_give_back. */
+XMC_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u64 w, int fenced) {
   XMC_GLOBAL xmc_fifo *fifo;
   xmc_u32 slot;
   XMC_ROLLED
@@ -124,7 +135,8 @@ XMC_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u6
       xmc_put(heap, cls, slot, id);
       return;
     }
-    id = xmc_give_back(heap, cls, id, w);
+    id = xmc_give_back(heap, cls, id, w, fenced);
+    fenced = 0;
     if (id == XMC_NONE)
       return;
     cls = xmc_slab_class(cls);
@@ -140,15 +152,14 @@ XMC_FN xmc_u32 xmc_claim_mask(xmc_claim claim) { return (xmc_u32)claim; }
 
 /* Moves a FIFO, whose active Superblock is exhausted with the word w, on to the next. 0: there is none. */
 XMC_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 active, xmc_u64 w) {
-  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
   xmc_u32 next = XMC_NONE;
   if (active != XMC_NONE && !xmc_superblock_unlist(heap, active, cls, w))
     return 1; /* it has blocks again */
-  if (!xmc_fifo_looks_empty(fifo))
-    next = xmc_fifo_dequeue(fifo);
+  if (!xmc_fifo_looks_empty(xmc_fifo_at(heap, cls, slot)))
+    next = xmc_fifo_dequeue(xmc_fifo_at(heap, cls, slot));
   if (active == XMC_NONE && next == XMC_NONE)
     return 0;
-  if (xmc_cas_release64(&fifo->active, active, next) != active) {
+  if (xmc_cas_release64(&xmc_fifo_at(heap, cls, slot)->active, active, next) != active) {
     if (next != XMC_NONE) /* somebody else moved it on */
       xmc_put(heap, cls, slot, next);
     return 1;
@@ -160,12 +171,14 @@ XMC_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot,
 
 /* Claims up to `want` blocks from the FIFO of one slot. */
 XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 want) {
+  XMC_GLOBAL xmc_fifo *fifo;
   xmc_u32 active, take;
   xmc_u64 w = 0;
   if (slot == XMC_NONE)
     return 0;
   do { /* again only for a next Superblock, or when somebody else moved the FIFO on */
-    active = (xmc_u32)xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active);
+    fifo = xmc_fifo_at(heap, cls, slot);
+    active = (xmc_u32)xmc_load_relaxed64(&fifo->active);
     if (active != XMC_NONE) {
       /* Blocks that come and go leave the active Superblock wholly free: guess that. Slabs: look. */
       w = cls < XMC_CLASSES ? xmc_word_make(cls, xmc_class_count(cls), xmc_full_mask(xmc_class_count(cls))) |
@@ -188,7 +201,7 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 
   }
   w |= XMC_WORD_LISTED;
   xmc_store_release64(xmc_word_of(heap, id), w);
-  xmc_settle(heap, cls, id, w);
+  xmc_settle(heap, cls, id, w, 0);
   if (xmc_load_relaxed64(&heap->scarce))
     xmc_add_acq_rel64(&heap->epoch, 1); /* somebody may have looked everywhere and just missed it */
 }
@@ -196,20 +209,10 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 
 /* A new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page
  * or XMC_NONE. */
 XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 order) {
-  xmc_u32 slot = xmc_fifo_slot(heap, cls), start, hint, page, entry, i;
-  xmc_u64 mask;
-  start = hint = slot == XMC_NONE ? xmc_slot_hint(heap->spans)
-                                  : xmc_load_relaxed32(&xmc_fifo_at(heap, cls, slot)->hint);
-  mask = xmc_run_claim(heap, 1u << order, 1, &hint);
-  if (!mask)
-    return XMC_NONE;
-  if (slot != XMC_NONE && hint != start)
-    xmc_store_relaxed32(&xmc_fifo_at(heap, cls, slot)->hint, hint);
-  page = hint * XMC_SPAN_PAGES + xmc_lowest64(mask);
-  entry = XMC_MAP(cls, 0, xmc_class_blocks(cls, 1u << order));
+  xmc_u32 page = xmc_run_take(heap, order, xmc_class_is_small(cls) ? cls : cls & 3u), i;
   XMC_ROLLED
-  for (i = 0; i < 1u << order; i++)
-    xmc_store_relaxed32(xmc_page_entry(heap, page + i), entry | i << 8);
+  for (i = 0; page != XMC_NONE && i < 1u << order; i++)
+    xmc_store_relaxed32(xmc_page_entry(heap, page + i), XMC_MAP(cls, i, xmc_class_blocks(cls, 1u << order)));
   return page;
 }
 

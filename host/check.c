@@ -147,11 +147,6 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
   case XMC_RUN_FREE:
     check_retired(c, first, first + 32u * run->pages);
     check_retired(c, slab, slab + run->pages);
-    for (i = 0; i < run->pages; i++)
-      if (*xmc_page_entry(c->meta, run->page + i) != XMC_MAP_NONE &&
-          (*xmc_page_entry(c->meta, run->page + i) & 0xff00u))
-        problem(c, XMC_PROBLEM_PAGE_MAP, c->meta->page_map + 4u * (xmc_u64)(run->page + i),
-                "page %u is free and its entry points back", run->page + i);
     return;
   case XMC_RUN_LOST:
     problem(c, XMC_PROBLEM_FREE_PAGES, c->meta->free_pages + 8u * (xmc_u64)(run->page / XMC_SPAN_PAGES),

@@ -180,6 +180,7 @@ static cl_int xmc_plan(xmc_heap heap, size_t bytes) {
     return XMC_HEAP_TOO_LARGE;
   request.slots = by_device ? xmc_default_fifos(&heap->probe) : (xmc_u32)heap->settings.fifos;
   request.slots_exact = !by_device;
+  request.lanes = xmc_default_fifos(&heap->probe);
   request.fifo_start = heap->settings.fifo_start;
   request.coalescing = (xmc_u32)heap->settings.coalescing;
   request.debug = (xmc_u32)heap->settings.debug;

@@ -69,6 +69,7 @@ int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
     return 0;
   h->slots = (xmc_u32)align_up(slots, 64);
   h->bytes = bytes;
+  h->lanes = request->lanes ? request->lanes : 64u;
   h->fifo_start = request->fifo_start;
   h->coalescing = request->coalescing;
   h->debug = request->debug;

@@ -5,6 +5,7 @@
 
 typedef struct xmc_layout_request {
   xmc_u32 slots;      /* FIFOs a class at most; 0 = unbuffered */
+  xmc_u32 lanes;      /* sub-groups that may run at the same time; 0: unknown */
   int slots_exact;    /* 1: that many for every class; 0: fewer where the heap is small for the class */
   xmc_u32 fifo_start; /* first sequence number of every FIFO */
   xmc_u32 coalescing; /* XMC_COALESCE_… */
