@@ -96,7 +96,7 @@ XMC_FN size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
 XMC_FN XMC_GLOBAL void *xmcCalloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t size) {
   size_t bytes = count * size, i;
   XMC_GLOBAL xmc_u64 *block;
-  if (count && bytes / count != size) {
+  if (size && count > ~(size_t)0 / size) { /* this form: of others LLVM makes what Oclgrind lacks */
     if (xmc_heap_is_ours(heap))
       xmc_count_failure(heap, ~(size_t)0);
     return 0;
@@ -142,7 +142,7 @@ XMC_FN XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignme
   XMC_GLOBAL char *block = 0;
   if (!xmc_heap_is_ours(heap))
     return 0;
-  if (alignment == 0 || (alignment & (alignment - 1u))) {
+  if (alignment == 0 || alignment >> xmc_lowest64(alignment) != 1u) { /* not a power of two */
     xmc_count_failure(heap, size);
     return 0;
   }
