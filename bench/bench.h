@@ -76,8 +76,7 @@ typedef struct bench {
   bench_program *programs;
   bench_row *rows;
   size_t row_count, row_room;
-  size_t section; /* first row of the workload under way */
-  double row_started;
+  size_t section;        /* first row of the workload under way */
   unsigned long corrupt; /* heaps found damaged or leaking */
   char path[128];        /* what xmalloc says it runs on this device */
 } bench;
@@ -120,12 +119,13 @@ int bench_parse_bytes(const char *text, size_t *bytes);
 /* ---- rows.c ---- */
 typedef struct bench_series {
   double cold, ms[BENCH_MAX_REPEAT];
-  int rounds; /* timed ones */
+  double since; /* end of the cold round, in which the kernel may have been compiled */
+  int rounds;   /* timed ones */
   int started;
 } bench_series;
 
-/* Starts a row: shows it as under way and starts its clock. */
-void bench_begin(bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Shows a row as under way. */
+void bench_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* True while the row wants another round. */
 int bench_more(const bench *b, const bench_series *s);
 void bench_sample(bench_series *s, double ms);

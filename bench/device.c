@@ -241,7 +241,7 @@ static cl_program get_program(bench *b, xmc_heap heap, const char *file) {
   for (p = b->programs; p; p = p->next)
     if (strcmp(p->file, file) == 0 && strcmp(p->options, options) == 0)
       return p->program;
-  bench_begin(b, "building %s", file);
+  bench_begin("building %s", file);
   p = calloc(1, sizeof *p);
   if (p == NULL || (p->options = malloc(strlen(options) + 1)) == NULL) {
     free(p);

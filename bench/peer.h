@@ -30,7 +30,7 @@ typedef struct peer_case {
 } peer_case;
 
 typedef struct peer_series {
-  double cold, ms[PEER_MAX_REPEAT], started;
+  double cold, ms[PEER_MAX_REPEAT], since;
   int rounds, warm;
 } peer_series;
 
@@ -40,19 +40,20 @@ static inline double peer_seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static inline int peer_more(peer_series *s, const peer_options *o) {
-  if (!s->warm) {
-    s->started = peer_seconds();
+static inline int peer_more(const peer_series *s, const peer_options *o) {
+  if (!s->warm)
     return 1;
-  }
-  return s->rounds < o->repeat && s->rounds < PEER_MAX_REPEAT && peer_seconds() - s->started < o->seconds;
+  return s->rounds < o->repeat && s->rounds < PEER_MAX_REPEAT && s->cold < 1e3 * o->seconds &&
+         peer_seconds() - s->since < o->seconds;
 }
 
 static inline void peer_sample(peer_series *s, double ms) {
-  if (!s->warm)
+  if (!s->warm) {
     s->cold = ms;
-  else
+    s->since = peer_seconds();
+  } else {
     s->ms[s->rounds++] = ms;
+  }
   s->warm = 1;
 }
 

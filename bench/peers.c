@@ -153,7 +153,7 @@ static void run_peer(bench *b, const peer *p, char list[][96], int count) {
     pid_t pid;
     if (pipe(ends) != 0)
       return;
-    bench_begin(b, "%s, %d cases", p->name, count - first);
+    bench_begin("%s, %d cases", p->name, count - first);
     fflush(NULL);
     pid = fork();
     if (pid == 0) {

@@ -4,13 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-void bench_begin(bench *b, const char *format, ...) {
+void bench_begin(const char *format, ...) {
   va_list list;
   char text[120];
   va_start(list, format);
   vsnprintf(text, sizeof text, format, list);
   va_end(list);
-  b->row_started = bench_seconds();
   if (isatty(2))
     fprintf(stderr, "\r%-100.100s\r", text);
   else
@@ -19,16 +18,19 @@ void bench_begin(bench *b, const char *format, ...) {
 }
 
 int bench_more(const bench *b, const bench_series *s) {
+  double seconds = b->options.seconds;
   if (!s->started)
     return 1;
-  return s->rounds < b->options.repeat && bench_seconds() - b->row_started < b->options.seconds;
+  return s->rounds < b->options.repeat && s->cold < 1e3 * seconds && bench_seconds() - s->since < seconds;
 }
 
 void bench_sample(bench_series *s, double ms) {
-  if (!s->started)
+  if (!s->started) {
     s->cold = ms;
-  else if (s->rounds < BENCH_MAX_REPEAT)
+    s->since = bench_seconds();
+  } else if (s->rounds < BENCH_MAX_REPEAT) {
     s->ms[s->rounds++] = ms;
+  }
   s->started = 1;
 }
 

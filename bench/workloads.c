@@ -20,7 +20,6 @@ static int pair_floor(bench *b, xmc_heap heap, cl_uint bytes, cl_uint lanes, siz
   if (plain == NULL)
     goto cleanup;
   BENCH_TRY(bench_arguments(kernel, "muuuu", plain, stride, lanes, shift, slots - 1));
-  b->row_started = bench_seconds();
   while (bench_more(b, &series)) {
     double sample;
     BENCH_TRY(bench_launch(b, kernel, launched, &sample));
@@ -48,7 +47,7 @@ int bench_pair(bench *b, xmc_heap heap, const char *workload, const char *as, si
   BENCH_TRY(bench_arguments(pair, "huum", heap, bytes, lanes, b->counters));
   BENCH_TRY(bench_arguments(check, "huum", heap, bytes, lanes, b->counters));
   BENCH_TRY(bench_counters_clear(b));
-  bench_begin(b, "%s %s%u bytes, %u of %u lanes", workload, params, bytes, lanes, BENCH_LANES);
+  bench_begin("%s %s%u bytes, %u of %u lanes", workload, params, bytes, lanes, BENCH_LANES);
   while (bench_more(b, &series)) {
     BENCH_TRY(bench_launch(b, pair, launched, &sample));
     bench_sample(&series, sample);
@@ -87,7 +86,6 @@ static int alloc_floor(bench *b, xmc_heap heap, size_t count, cl_uint low, cl_ui
   else
     BENCH_TRY(bench_arguments(alloc, "mmu", plain, b->refs, stride));
   BENCH_TRY(bench_arguments(release, "mm", b->refs, b->counters));
-  b->row_started = bench_seconds();
   while (bench_more(b, &allocs)) {
     double sample;
     BENCH_TRY(bench_launch(b, alloc, count, &sample));
@@ -143,7 +141,7 @@ int bench_alloc(bench *b, xmc_heap heap, const char *workload, const char *as, s
   BENCH_TRY(bench_arguments(check, "hmm", heap, refs, b->counters));
   BENCH_TRY(bench_arguments(release, "hm", heap, refs));
   BENCH_TRY(bench_counters_clear(b));
-  bench_begin(b, "%s %u to %u bytes, %zu work-items", workload, low, high, count);
+  bench_begin("%s %u to %u bytes, %zu work-items", workload, low, high, count);
   while (bench_more(b, &series[0])) {
     BENCH_TRY(bench_launch(b, alloc, count, &sample));
     bench_sample(&series[0], sample);

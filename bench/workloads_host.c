@@ -24,7 +24,7 @@ static int device_latency(bench *b, xmc_heap heap, cl_uint size, cl_uint count) 
   BENCH_TRY(bench_arguments(kernel[3], "mum", refs, count, b->counters));
   BENCH_TRY(bench_counters_clear(b));
   for (int first = 0; first < (plain ? 4 : 2); first += 2) {
-    bench_begin(b, "latency %u bytes", size);
+    bench_begin("latency %u bytes", size);
     while (bench_more(b, &series[first]))
       for (int i = first; i < first + 2; i++) {
         BENCH_TRY(bench_launch(b, kernel[i], 1, &sample));
@@ -57,7 +57,7 @@ static int host_latency(bench *b, cl_uint size, int used) {
   cl_mem memory = NULL;
   cl_int error;
   bench_row *row;
-  bench_begin(b, "latency %u bytes on the host", size);
+  bench_begin("latency %u bytes on the host", size);
   while (bench_more(b, &series)) {
     enum { TURNS = 16 };
     double start = bench_seconds();
@@ -131,7 +131,7 @@ int bench_run_init(bench *b) {
     bench_series create = {0}, reset = {0}, floor = {0};
     if (bytes > (size_t)1 << 20 && bytes < (size_t)64 << 20)
       continue;
-    bench_begin(b, "init %zu MiB", bytes >> 20);
+    bench_begin("init %zu MiB", bytes >> 20);
     while (bench_more(b, &create)) {
       double start = bench_seconds();
       heap = bench_heap_open(b, bytes, -1, -2);
@@ -146,7 +146,6 @@ int bench_run_init(bench *b) {
       BENCH_CL(xmcReleaseHeap(heap));
       heap = NULL;
     }
-    b->row_started = bench_seconds();
     BENCH_TRY(init_floor(b, bytes, &floor));
     bench_add(b, "xmc", "init", "init", 1, bytes, bench_median(&create), 0, "op=create;reps=%d;cold=%.4f",
               create.rounds, create.cold)
@@ -169,7 +168,7 @@ static int collective_pair(bench *b, xmc_heap heap, const char *call, cl_uint si
     return strcmp(call, "subgroup") != 0; /* the program may have none */
   BENCH_TRY(bench_arguments(kernel, "hum", heap, size, b->counters));
   BENCH_TRY(bench_counters_clear(b));
-  bench_begin(b, "collective pair, %s, %u bytes", call, size);
+  bench_begin("collective pair, %s, %u bytes", call, size);
   while (bench_more(b, &series)) {
     double sample;
     BENCH_TRY(bench_launch(b, kernel, b->options.workers, &sample));
@@ -204,7 +203,7 @@ static int collective_alloc(bench *b, xmc_heap heap, const char *call, cl_uint s
   BENCH_TRY(bench_arguments(check, "hmm", heap, b->refs, b->counters));
   BENCH_TRY(bench_arguments(release, "hm", heap, b->refs));
   BENCH_TRY(bench_counters_clear(b));
-  bench_begin(b, "collective alloc, %s, %u bytes", call, size);
+  bench_begin("collective alloc, %s, %u bytes", call, size);
   while (bench_more(b, &series[0])) {
     double sample;
     BENCH_TRY(bench_launch(b, alloc, count, &sample));

@@ -80,13 +80,12 @@ static int threads_row(bench *b, xmc_heap heap, size_t threads, const char *para
   BENCH_TRY(bench_arguments(kernel, "huum", heap, (cl_uint)BYTES, rounds, b->counters));
   BENCH_TRY(bench_arguments(floor, "muuu", plain, (cl_uint)BYTES, rounds, slots - 1));
   BENCH_TRY(bench_counters_clear(b));
-  bench_begin(b, "threads %s%zu", params, threads);
+  bench_begin("threads %s%zu", params, threads);
   while (bench_more(b, &series)) {
     BENCH_TRY(bench_launch(b, kernel, threads, &sample));
     bench_sample(&series, sample);
   }
   BENCH_TRY(bench_counters_read(b, counters));
-  b->row_started = bench_seconds();
   while (bench_more(b, &floors)) {
     BENCH_TRY(bench_launch(b, floor, threads, &sample));
     bench_sample(&floors, sample);
@@ -126,7 +125,7 @@ static int cas_row(bench *b, cl_kernel kernel, const char *name, cl_mem word, cl
   if (numbers == NULL)
     return 1;
   BENCH_TRY(bench_arguments(kernel, "mum", word, lanes, taken));
-  bench_begin(b, "cas %s, %u of %u lanes", name, lanes, BENCH_LANES);
+  bench_begin("cas %s, %u of %u lanes", name, lanes, BENCH_LANES);
   while (bench_more(b, &series)) {
     cl_ulong zero = 0, last;
     cl_uint none = 0;

@@ -86,7 +86,7 @@ static int oom_row(bench *b, xmc_heap heap, size_t bytes, cl_uint size, int used
   size_t handed;
   BENCH_TRY(oom_open(&o, b, heap, bytes));
   BENCH_CL(xmcResetHeap(heap, b->queue));
-  bench_begin(b, "oom %u bytes, %s heap", size, used ? "used" : "fresh");
+  bench_begin("oom %u bytes, %s heap", size, used ? "used" : "fresh");
   if (used) {
     BENCH_TRY(oom_fill(&o, 16, 4096, &failed, &wrong));
     BENCH_TRY(oom_empty(&o, NULL));
@@ -138,13 +138,12 @@ int bench_run_churn(bench *b) {
   }
   BENCH_TRY(bench_arguments(churn, "hum", heap, (cl_uint)ROUNDS, b->counters));
   BENCH_TRY(bench_counters_clear(b));
-  bench_begin(b, "churn, %zu work-items", count);
+  bench_begin("churn, %zu work-items", count);
   while (bench_more(b, &series)) {
     BENCH_TRY(bench_launch(b, churn, count, &sample));
     bench_sample(&series, sample);
   }
   BENCH_TRY(bench_counters_read(b, counters));
-  b->row_started = bench_seconds();
   while (plain && bench_more(b, &floor)) {
     BENCH_TRY(bench_arguments(churn_floor, "mum", plain, (cl_uint)ROUNDS, b->counters));
     BENCH_TRY(bench_launch(b, churn_floor, count, &sample));
@@ -212,7 +211,7 @@ int bench_run_overlap(bench *b) {
   BENCH_TRY(bench_arguments(check, "hmm", heap, refs, b->counters));
   BENCH_TRY(bench_arguments(release, "hm", heap, refs));
   BENCH_TRY(bench_counters_clear(b));
-  bench_begin(b, "overlap, %zu work-items", count);
+  bench_begin("overlap, %zu work-items", count);
   while (bench_more(b, &series)) {
     BENCH_TRY(bench_launch(b, alloc, count, &sample));
     bench_sample(&series, sample);
@@ -222,7 +221,6 @@ int bench_run_overlap(bench *b) {
     BENCH_TRY(bench_launch(b, release, count, NULL));
   }
   BENCH_TRY(bench_counters_read(b, counters));
-  b->row_started = bench_seconds();
   while (plain && bench_more(b, &floors)) {
     BENCH_TRY(bench_arguments(floor, "mm", plain, refs));
     BENCH_TRY(bench_launch(b, floor, count, &sample));

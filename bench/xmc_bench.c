@@ -78,6 +78,11 @@ int main(int argc, char **argv) {
   printf("%s, %s, driver %s, %u compute units, heap %zu MiB\n", b.device_name, b.platform_name, b.driver,
          b.units, b.heap_bytes >> 20);
   fflush(stdout);
+  if ((b.options.csv && bench_write_csv(&b, b.options.csv)) ||
+      (b.options.json && bench_write_json(&b, b.options.json))) {
+    status = 1; /* before hours of work */
+    goto cleanup;
+  }
   for (size_t i = 0; i < WORKLOADS; i++) {
     int again = i > 0 && workloads[i].run == workloads[i - 1].run && asked_for(&b, workloads[i - 1].name);
     if (!again && asked_for(&b, workloads[i].name))
