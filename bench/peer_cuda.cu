@@ -1,4 +1,5 @@
 // The workloads on CUDA's device malloc: the same kernels as kernels/*.cl.
+#define BENCH_FN static inline __host__ __device__
 #include "peer.h"
 #include <cuda_runtime.h>
 
@@ -13,14 +14,6 @@
 
 // failures: NULLs, mismatches
 __device__ unsigned failures[2];
-
-static __device__ unsigned device_hash(unsigned x) {
-  x ^= x >> 16;
-  x *= 0x85ebca6bu;
-  x ^= x >> 13;
-  x *= 0xc2b2ae35u;
-  return x ^ (x >> 16);
-}
 
 static __device__ unsigned global_id() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
@@ -41,7 +34,7 @@ __global__ void alloc(unsigned **blocks, unsigned count, unsigned low, unsigned 
   unsigned id = global_id();
   if (id >= count)
     return;
-  unsigned *p = (unsigned *)malloc(low == high ? high : low + device_hash(id) % (high - low + 1u));
+  unsigned *p = (unsigned *)malloc(low == high ? high : bench_size(id, low, high));
   if (p == NULL)
     atomicAdd(&failures[0], 1u);
   else
@@ -74,14 +67,14 @@ __global__ void overlap(unsigned **blocks, unsigned count) {
 }
 
 __global__ void churn(unsigned count) {
-  unsigned id = global_id(), seed = device_hash(id), nulls = 0, wrong = 0;
+  unsigned id = global_id(), seed = bench_hash(id), nulls = 0, wrong = 0;
   if (id >= count)
     return;
   unsigned *slot[BENCH_SLOTS], tag[BENCH_SLOTS];
   for (unsigned s = 0; s < BENCH_SLOTS; s++)
     slot[s] = NULL;
   for (unsigned round = 0; round < PEER_ROUNDS; round++) {
-    seed = seed * 1664525u + 1013904223u;
+    seed = bench_next(seed);
     unsigned s = seed >> 29;
     if (slot[s]) {
       wrong += *slot[s] != tag[s];
