@@ -223,7 +223,7 @@ static cl_int xmc_create(xmc_heap heap, size_t bytes) {
   heap->queue = clCreateCommandQueue(heap->context, heap->device, 0, &status);
   if (status != CL_SUCCESS)
     return status;
-  status = xmc_build_helpers(heap->context, heap->device, heap->options, &heap->helpers);
+  status = xmc_build_helpers(heap->context, heap->device, heap->options, &heap->helpers, NULL, 0);
   if (status != CL_SUCCESS)
     return status == CL_BUILD_PROGRAM_FAILURE ? XMC_DEVICE_UNUSABLE : status;
   status = xmc_allocate(heap, bytes);

@@ -82,14 +82,15 @@ static cl_program xmc_from_binary(cl_context context, const xmc_binary *b) {
   return NULL;
 }
 
-cl_int xmc_build_helpers(cl_context context, cl_device_id device, const char *options, cl_program *program) {
+cl_int xmc_build_helpers(cl_context context, cl_device_id device, const char *options, cl_program *program,
+                         char *log, size_t log_bytes) {
   int remember = !xmc_is_sub_device(device);
   xmc_binary *binary = remember ? xmc_find_binary(device, options) : NULL;
   cl_int status;
   *program = binary ? xmc_from_binary(context, binary) : NULL;
   if (*program)
     return CL_SUCCESS;
-  status = xmc_build(context, device, xmc_source_kernels, options, program, NULL, 0);
+  status = xmc_build(context, device, xmc_source_kernels, options, program, log, log_bytes);
   if (status == CL_SUCCESS && remember && !binary)
     xmc_keep_binary(device, options, *program);
   return status;

@@ -112,8 +112,9 @@ cl_int xmc_build(cl_context context, cl_device_id device, const char *source, co
 
 /* ---- helpers.c ---- */
 
-/* The program of cl/kernels.cl, built */
-cl_int xmc_build_helpers(cl_context context, cl_device_id device, const char *options, cl_program *program);
+/* The program of cl/kernels.cl, built; `log` as in xmc_build */
+cl_int xmc_build_helpers(cl_context context, cl_device_id device, const char *options, cl_program *program,
+                         char *log, size_t log_bytes);
 
 /* Embedded sources (made by cmake/EmbedSource.cmake), NUL-terminated. */
 extern const char xmc_source_library[];

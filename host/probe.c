@@ -47,7 +47,8 @@ static int xmc_path_works(const xmc_bench *bench, const char *std, const char *p
   snprintf(probe->path, sizeof probe->path, "%s, OpenCL C %s", path, std + 2);
   xmc_say(probe, "try %s:", probe->path);
   xmc_write_options(probe, &plain, options);
-  if (!xmc_atomics_work(bench, options) || (probe->simt && !xmc_lanes_work(bench, options)))
+  if (!xmc_atomics_work(bench, options) || (probe->simt && !xmc_lanes_work(bench, options)) ||
+      !xmc_library_builds(bench, options))
     return 0;
   xmc_say(probe, "  builds and computes right: taken");
   return 1;

@@ -142,6 +142,17 @@ int xmc_subgroups_work(const xmc_bench *bench, const char *options) {
   return 0;
 }
 
+int xmc_library_builds(const xmc_bench *bench, const char *options) {
+  char log[2048] = "";
+  cl_program program = NULL;
+  cl_int status = xmc_build_helpers(bench->context, bench->probe->device, options, &program, log, sizeof log);
+  if (status == CL_SUCCESS)
+    clReleaseProgram(program);
+  else
+    xmc_say(bench->probe, "  the library does not build: %s", xmc_first_error(log));
+  return status == CL_SUCCESS;
+}
+
 int xmc_svm_alias_works(const xmc_bench *bench, const char *options) {
   enum { BYTES = 1 << 16 };
   cl_ulong out[1] = {0}, words[2] = {41, 0};
