@@ -124,10 +124,10 @@ XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id
     xmc_count_double_free(heap, xmc_arena_offset(heap, xmc_block_address(heap, cls, id, xmc_lowest32(which))), bad);
   }
   if (old & XMC_WORD_LISTED) {
-    /* Somebody answers for it. If it has become wholly free bit by bit and another one is active here, it
-     * goes; taken and given back at once, as in a loop, it stays. */
+    /* Somebody answers for it. A parked one goes when it is wholly free; so does one of several pages that
+     * became so bit by bit while another one is active here. */
     if (xmc_word_class(old) != cls || !xmc_word_free(old) || !xmc_word_is_whole(now) ||
-        (!(old & XMC_WORD_PARKED) && xmc_is_active_here(heap, cls, id)))
+        (!(old & XMC_WORD_PARKED) && (xmc_class_order(cls) == 0 || xmc_is_active_here(heap, cls, id))))
       return;
     now = xmc_superblock_retire(heap, id, cls, now);
     if (!now)

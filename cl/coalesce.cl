@@ -70,14 +70,16 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 c
 
 /* A block of the class; a larger one when there is no other; or 0. */
 XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
-  XMC_GLOBAL char *block;
-  xmc_u32 epoch, turns = 0;
+  XMC_GLOBAL char *block = 0;
+  xmc_u32 epoch, turns = 0, unbuffered = heap->slots == 0;
   xmc_claim claim;
   XMC_ROLLED
-  for (;;) { /* again only when somebody made room */
-    block = xmc_class_malloc_try(heap, cls);
+  for (;;) { /* again only when there is room now */
+    if (!unbuffered)
+      block = xmc_class_malloc_try(heap, cls);
     if (block)
       return block;
+    unbuffered = 0; /* such a heap takes what is parked before it carves */
     epoch = xmc_search_begins(heap);
     claim = xmc_last_claim(heap, cls);
     if (claim)

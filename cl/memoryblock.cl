@@ -160,7 +160,7 @@ XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 wa
       return mask;
     xmc_span_mend(heap, span, order);
   }
-  if (pages & (pages - 1u)) { /* no run of 2^order pages is left, but one of `pages` may be */
+  if (pages != 1u << order) { /* no run of 2^order pages is left, but one of `pages` may be */
     XMC_ROLLED
     for (span = 0; span < heap->spans && !mask; span++) {
       *at = span;

@@ -8,30 +8,41 @@
 #define XMC_RECLAIM_CL
 #include "supply.cl"
 
+/* The next parked Superblock (or slab) of the class in a span, from place `at` on: its id in *id; returns its
+ * place, or XMC_NONE. Places are 32 a page. */
+XMC_FN xmc_u32 xmc_parked_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 span, xmc_u32 at, xmc_u32 *id) {
+  xmc_u32 base = cls < XMC_CLASSES ? cls : cls - XMC_CLASSES, page, entry, slots;
+  XMC_ROLLED
+  for (; at < 32u * XMC_SPAN_PAGES; at++) {
+    page = span * XMC_SPAN_PAGES + (at >> 5);
+    if (page >= heap->pages)
+      break;
+    entry = xmc_load_relaxed32(xmc_page_entry(heap, page));
+    slots = cls < XMC_SMALL_CLASSES ? ((entry >> 16) + 31u) >> 5 : 1u;
+    if ((entry & 0xffffu) != base || (at & 31u) >= slots) { /* another class, inside a run, or past the last */
+      at |= 31u;
+      continue;
+    }
+    *id = cls < XMC_CLASSES ? page * 32u + (at & 31u) : xmc_slab_id(heap, page);
+    if (xmc_load_relaxed64(xmc_word_of(heap, *id)) & XMC_WORD_PARKED)
+      return at;
+  }
+  return XMC_NONE;
+}
+
 /* Claims a block of a parked Superblock in one span and takes it out of its parking place. */
 XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 span) {
-  xmc_u32 base = cls < XMC_CLASSES ? cls : cls - XMC_CLASSES, page = span * XMC_SPAN_PAGES;
-  xmc_u32 i, j, entry, n, id, take;
+  xmc_u32 at, id = 0, take;
   xmc_u64 w;
   XMC_ROLLED
-  for (i = 0; i < XMC_SPAN_PAGES && page < heap->pages; i++, page++) {
-    entry = xmc_load_relaxed32(xmc_page_entry(heap, page));
-    n = cls < XMC_SMALL_CLASSES ? ((entry >> 16) + 31u) >> 5 : 1u;
-    if ((entry & 0xffffu) != base) /* another class, or not the first page of a run */
-      continue;
-    XMC_ROLLED
-    for (j = 0; j < n; j++) {
-      id = cls < XMC_CLASSES ? page * 32u + j : xmc_slab_id(heap, page);
-      w = xmc_load_relaxed64(xmc_word_of(heap, id));
-      if (!(w & XMC_WORD_PARKED))
-        continue;
-      take = xmc_superblock_claim(heap, id, cls, 1, XMC_WORD_PARKED, &w);
-      if (take) { /* with the parked bit it took the duty, unless the Superblock is exhausted */
-        w &= ~XMC_WORD_PARKED & ~(xmc_u64)take;
-        if (xmc_word_available(w, cls) || !xmc_superblock_unlist(heap, id, cls, w))
-          xmc_settle(heap, cls, id, w, 0);
-        return xmc_claim_make(id, take);
-      }
+  for (at = 0; (at = xmc_parked_next(heap, cls, span, at, &id)) != XMC_NONE; at++) {
+    w = xmc_load_relaxed64(xmc_word_of(heap, id));
+    take = xmc_superblock_claim(heap, id, cls, 1, XMC_WORD_PARKED, &w);
+    if (take) { /* with the parked bit it took the duty, unless the Superblock is exhausted */
+      w &= ~XMC_WORD_PARKED & ~(xmc_u64)take;
+      if (xmc_word_available(w, cls) || !xmc_superblock_unlist(heap, id, cls, w))
+        xmc_settle(heap, cls, id, w, 0);
+      return xmc_claim_make(id, take);
     }
   }
   return 0;
@@ -64,7 +75,7 @@ XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) 
 XMC_FN void xmc_fifo_mark_idle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
   xmc_bitmap_clear(heap, &heap->busy, cls * heap->slots + slot);
-  if (xmc_load_relaxed64(&fifo->active) != XMC_NONE || !xmc_fifo_is_empty(fifo))
+  if (xmc_active_id(xmc_load_relaxed64(&fifo->active)) != XMC_NONE || !xmc_fifo_is_empty(fifo))
     xmc_fifo_mark_busy(heap, cls, slot);
 }
 
@@ -84,43 +95,59 @@ XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
   return 0;
 }
 
+/* Retires a Superblock or slab if it is wholly free, and gives it back. 1 if it was. */
+XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
+  w = xmc_superblock_retire(heap, id, cls, w);
+  if (!w)
+    return 0;
+  id = xmc_give_back(heap, cls, id, w, 0);
+  if (id != XMC_NONE) /* a slab with a free place again */
+    xmc_put(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, xmc_slab_class(cls)), id);
+  return 1;
+}
+
 /* Retires wholly free Superblocks of one FIFO, where they stand: their ids stay behind and lead nowhere. An
  * exhausted active one is dropped. Returns how many were retired. */
 XMC_FN xmc_u32 xmc_fifo_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
+  xmc_u64 active = xmc_load_relaxed64(&fifo->active), w;
   xmc_u32 retired = 0, turn, id;
-  xmc_u64 w;
   XMC_ROLLED
   for (turn = 0; turn < XMC_FIFO_SIZE + 2u; turn++) {
-    id = (xmc_u32)xmc_load_relaxed64(turn == 0 ? &fifo->active
-                                     : turn == 1u ? &fifo->tail
-                                                  : &fifo->message[turn - 2u]);
+    id = turn == 0 ? xmc_active_id(active)
+                   : (xmc_u32)xmc_load_relaxed64(turn == 1u ? &fifo->tail : &fifo->message[turn - 2u]);
     if (id == XMC_NONE)
       continue;
     w = xmc_load_relaxed64(xmc_word_of(heap, id)); /* messages may be old ones: the class tells, and CAS */
     if (xmc_word_class(w) == cls && xmc_word_is_whole(w)) {
-      w = xmc_superblock_retire(heap, id, cls, w);
-      if (!w)
+      if (!xmc_reclaim_one(heap, cls, id, w))
         continue;
       retired++;
-      w = xmc_give_back(heap, cls, id, w, 0);
-      if (w != XMC_NONE) /* a slab with a free place again; its class comes later */
-        xmc_put(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, xmc_slab_class(cls)), (xmc_u32)w);
     } else if (turn || !xmc_superblock_unlist(heap, id, cls, w)) {
       continue;
     }
     if (!turn)
-      xmc_cas_relaxed64(&fifo->active, id, XMC_NONE);
+      xmc_cas_relaxed64(&fifo->active, active, xmc_active_next(active, XMC_NONE));
   }
-  if (xmc_load_relaxed64(&fifo->active) == XMC_NONE && xmc_fifo_looks_empty(fifo))
+  if (xmc_active_id(xmc_load_relaxed64(&fifo->active)) == XMC_NONE && xmc_fifo_looks_empty(fifo))
     xmc_fifo_mark_idle(heap, cls, slot);
   return retired;
 }
 
-/* Retires wholly free Superblocks and slabs in the FIFOs of every class, small classes before their
+/* Retires wholly free Superblocks and slabs of every class, parked or in FIFOs, small classes before their
  * slabs. Stops after `enough`. Returns how many. */
 XMC_FN xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 enough) {
-  xmc_u32 item = 0, retired = 0;
+  xmc_u32 item = 0, retired = 0, at, id = 0, cls;
+  XMC_ROLLED
+  while (retired < enough && (item = xmc_bitmap_find(heap, &heap->parked, item, XMC_ALL_CLASSES * heap->spans)) !=
+                                 XMC_NONE) {
+    cls = item / heap->spans;
+    XMC_ROLLED
+    for (at = 0; (at = xmc_parked_next(heap, cls, item % heap->spans, at, &id)) != XMC_NONE; at++)
+      retired += (xmc_u32)xmc_reclaim_one(heap, cls, id, xmc_load_relaxed64(xmc_word_of(heap, id)));
+    item++;
+  }
+  item = 0;
   XMC_ROLLED
   while (retired < enough && (item = xmc_bitmap_find(heap, &heap->busy, item, XMC_ALL_CLASSES * heap->slots)) !=
                                  XMC_NONE) {
@@ -157,7 +184,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
 /* Called when nothing was found: makes room by retiring what is wholly free. 0: there is none, nobody made
  * any since `epoch` was read, no span has a run of 2^order pages, and nobody holds more than it will keep; the
  * last is believed XMC_PATIENCE times, because whoever holds may have stopped for good. */
-#define XMC_PATIENCE 32u
+#define XMC_PATIENCE 8u
 XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 enough, xmc_u32 order, xmc_u32 epoch, xmc_u32 *turns) {
   xmc_u32 retired;
   xmc_add_relaxed64(&heap->holders, 1);

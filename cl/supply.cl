@@ -84,7 +84,7 @@ XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32
 /* Is this the active Superblock of the caller's FIFO, or might that be? Then it stays when it is free. */
 XMC_FN int xmc_is_active_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
   xmc_u32 slot = xmc_fifo_slot(heap, cls);
-  return slot != XMC_NONE && xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active) == id;
+  return slot != XMC_NONE && xmc_active_id(xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active)) == id;
 }
 
 /* Gives the memory of a retired Superblock (or slab) back: its pages to the spans, or its place in the slab
@@ -118,14 +118,16 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, 
  * as for xmc_give_back. */
 XMC_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u64 w, int fenced) {
   XMC_GLOBAL xmc_fifo *fifo;
+  xmc_u64 active;
   xmc_u32 slot;
   XMC_ROLLED
   for (;;) { /* once, and once more for the slab */
     slot = xmc_fifo_slot(heap, cls);
     if (slot != XMC_NONE) {
       fifo = xmc_fifo_at(heap, cls, slot);
-      if (xmc_load_relaxed64(&fifo->active) == XMC_NONE &&
-          xmc_cas_release64(&fifo->active, XMC_NONE, id) == XMC_NONE) {
+      active = xmc_load_relaxed64(&fifo->active);
+      if (xmc_active_id(active) == XMC_NONE &&
+          xmc_cas_release64(&fifo->active, active, xmc_active_next(active, id)) == active) {
         xmc_fifo_mark_busy(heap, cls, slot);
         return;
       }
@@ -151,20 +153,20 @@ XMC_FN xmc_u32 xmc_claim_id(xmc_claim claim) { return (xmc_u32)(claim >> 32); }
 XMC_FN xmc_u32 xmc_claim_mask(xmc_claim claim) { return (xmc_u32)claim; }
 
 /* Moves a FIFO, whose active Superblock is exhausted with the word w, on to the next. 0: there is none. */
-XMC_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 active, xmc_u64 w) {
-  xmc_u32 next = XMC_NONE;
-  if (active != XMC_NONE && !xmc_superblock_unlist(heap, active, cls, w))
+XMC_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u64 active, xmc_u64 w) {
+  xmc_u32 id = xmc_active_id(active), next = XMC_NONE;
+  if (id != XMC_NONE && !xmc_superblock_unlist(heap, id, cls, w))
     return 1; /* it has blocks again */
   if (!xmc_fifo_looks_empty(xmc_fifo_at(heap, cls, slot)))
     next = xmc_fifo_dequeue(xmc_fifo_at(heap, cls, slot));
-  if (active == XMC_NONE && next == XMC_NONE)
+  if (id == XMC_NONE && next == XMC_NONE)
     return 0;
-  if (xmc_cas_release64(&xmc_fifo_at(heap, cls, slot)->active, active, next) != active) {
+  if (xmc_cas_release64(&xmc_fifo_at(heap, cls, slot)->active, active, xmc_active_next(active, next)) != active) {
     if (next != XMC_NONE) /* somebody else moved it on */
       xmc_put(heap, cls, slot, next);
     return 1;
   }
-  if (next != XMC_NONE && active == XMC_NONE) /* it was in nobody's sight for a moment */
+  if (next != XMC_NONE && id == XMC_NONE) /* it was in nobody's sight for a moment */
     xmc_fifo_mark_busy(heap, cls, slot);
   return next != XMC_NONE;
 }
@@ -172,21 +174,22 @@ XMC_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot,
 /* Claims up to `want` blocks from the FIFO of one slot. */
 XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 want) {
   XMC_GLOBAL xmc_fifo *fifo;
-  xmc_u32 active, take;
-  xmc_u64 w = 0;
+  xmc_u64 active, w = 0;
+  xmc_u32 id, take;
   if (slot == XMC_NONE)
     return 0;
   do { /* again only for a next Superblock, or when somebody else moved the FIFO on */
     fifo = xmc_fifo_at(heap, cls, slot);
-    active = (xmc_u32)xmc_load_relaxed64(&fifo->active);
-    if (active != XMC_NONE) {
+    active = xmc_load_relaxed64(&fifo->active);
+    id = xmc_active_id(active);
+    if (id != XMC_NONE) {
       /* Blocks that come and go leave the active Superblock wholly free: guess that. Slabs: look. */
       w = cls < XMC_CLASSES ? xmc_word_make(cls, xmc_class_count(cls), xmc_full_mask(xmc_class_count(cls))) |
                                   XMC_WORD_LISTED
-                            : xmc_load_relaxed64(xmc_word_of(heap, active));
-      take = xmc_superblock_claim(heap, active, cls, want, 0, &w);
+                            : xmc_load_relaxed64(xmc_word_of(heap, id));
+      take = xmc_superblock_claim(heap, id, cls, want, 0, &w);
       if (take)
-        return xmc_claim_make(active, take);
+        return xmc_claim_make(id, take);
     }
   } while (xmc_fifo_advance(heap, cls, slot, active, w));
   return 0;

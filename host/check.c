@@ -53,7 +53,7 @@ static void check_fifo(xmc_checker *c, xmc_u32 cls, xmc_u32 slot) {
     problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u: head %u, tail %u", slot, cls, fifo->head, tail);
     return;
   }
-  remember(c, cls, slot, offset, fifo->active);
+  remember(c, cls, slot, offset, xmc_active_id(fifo->active));
   for (n = fifo->head; n != tail + 1u; n++) {
     xmc_u64 message = n == tail ? fifo->tail : fifo->message[n % XMC_FIFO_SIZE];
     if (xmc_message_number(message) != n)
@@ -62,7 +62,7 @@ static void check_fifo(xmc_checker *c, xmc_u32 cls, xmc_u32 slot) {
     else
       remember(c, cls, slot, offset, xmc_message_payload(message));
   }
-  if ((used || fifo->active != XMC_NONE) && !bitmap_has(c->meta, &c->meta->busy, cls * c->meta->slots + slot))
+  if ((used || xmc_active_id(fifo->active) != XMC_NONE) && !bitmap_has(c->meta, &c->meta->busy, cls * c->meta->slots + slot))
     problem(c, XMC_PROBLEM_BITMAP, c->meta->busy.leaf, "busy bitmap misses FIFO %u of class %u", slot, cls);
 }
 
