@@ -190,12 +190,15 @@ static void superblock_life(void **state) {
   xmc_u64 seen, w;
   (void)state;
   *xmc_word_of(heap, 1) = xmc_word_make(5, 20, xmc_full_mask(20)) | XMC_WORD_LISTED;
+  seen = *xmc_word_of(heap, 1);
   assert_int_equal(xmc_superblock_claim(heap, 1, 4, 3, 0, &seen), 0); /* another class */
   assert_int_equal(xmc_superblock_claim(heap, 1, 5, 3, 0, &seen), 7);
-  assert_int_equal(xmc_superblock_unlist(heap, 1, 5), 0); /* has free ones */
+  seen = *xmc_word_of(heap, 1);
+  assert_int_equal(xmc_superblock_unlist(heap, 1, 5, seen), 0); /* has free ones */
+  seen = xmc_word_make(5, 20, 0xfff);                           /* a wrong guess costs a turn, no more */
   assert_int_equal(xmc_superblock_claim(heap, 1, 5, 32, 0, &seen), xmc_full_mask(20) & ~7u);
   assert_int_equal(xmc_superblock_claim(heap, 1, 5, 1, 0, &seen), 0);
-  assert_int_equal(xmc_superblock_unlist(heap, 1, 5), 1);
+  assert_int_equal(xmc_superblock_unlist(heap, 1, 5, seen), 1);
   assert_false(*xmc_word_of(heap, 1) & XMC_WORD_LISTED);
   w = xmc_superblock_release(heap, 1, 6); /* the first release after that takes the duty to list it */
   assert_false(w & XMC_WORD_LISTED);
@@ -211,8 +214,10 @@ static void superblock_life(void **state) {
   /* a bad free cannot revive it, and no class can claim from it */
   w = xmc_superblock_release(heap, 1, 1u << 9);
   assert_true(w == XMC_WORD_RETIRED && *xmc_word_of(heap, 1) == XMC_WORD_RETIRED);
-  for (w = 0; w < XMC_ALL_CLASSES; w++)
+  for (w = 0; w < XMC_ALL_CLASSES; w++) {
+    seen = xmc_word_make((xmc_u32)w, 32, 0xffffffffu);
     assert_int_equal(xmc_superblock_claim(heap, 1, (xmc_u32)w, 32, 0, &seen), 0);
+  }
   free(heap);
 }
 
@@ -238,7 +243,7 @@ static void superblock_member(int number, void *data) {
   xmc_u32 round, bit, mine[4] = {0, 0, 0, 0};
   for (round = 0; round < crowd->rounds; round++) {
     xmc_u32 id = (xmc_u32)(core_random(&seed) % 4);
-    xmc_u64 seen;
+    xmc_u64 seen = round % 2 ? xmc_load_relaxed64(xmc_word_of(crowd->heap, id)) : xmc_word_make(id, 8, 0xf0);
     xmc_u32 take = xmc_superblock_claim(crowd->heap, id, id, 1 + (xmc_u32)(core_random(&seed) % 8), 0, &seen);
     mine[id] |= take;
     for (bit = 0; bit < 32; bit++)
@@ -247,7 +252,7 @@ static void superblock_member(int number, void *data) {
         __atomic_add_fetch(&crowd->collisions, 1, __ATOMIC_RELAXED);
     if (take)
       __atomic_add_fetch(&crowd->claims, 1, __ATOMIC_RELAXED);
-    else if (xmc_superblock_unlist(crowd->heap, id, id))
+    else if (xmc_superblock_unlist(crowd->heap, id, id, seen))
       __atomic_add_fetch(&crowd->unlisted, 1, __ATOMIC_RELAXED);
     if (mine[id] && core_random(&seed) % 3) {
       give_back(crowd, id, mine[id]);
@@ -300,7 +305,7 @@ static void runs_of_bits(void **state) {
     for (k = 0; k < XMC_ORDERS; k++)
       for (s = 0; s + (1u << k) <= 64; s++)
         if ((x & xmc_run_mask(s, 1u << k)) == xmc_run_mask(s, 1u << k))
-          orders = k + 1;
+          orders |= 1u << k;
     assert_int_equal(xmc_run_orders(x), orders);
   }
 }
@@ -318,11 +323,38 @@ static void own(run_crowd *crowd, xmc_u32 page, xmc_u32 pages, uint32_t from, ui
       __atomic_add_fetch(&crowd->collisions, 1, __ATOMIC_RELAXED);
 }
 
+/* Claims runs in each of the ways there are. Returns the first page of one that holds *pages, or XMC_NONE. */
+static xmc_u32 claim_run(xmcHeap *heap, uint64_t way, xmc_u32 *pages) {
+  xmc_u32 span = 0, order;
+  xmc_u64 mask;
+  if (*pages > XMC_SPAN_PAGES)
+    return xmc_run_claim_long(heap, *pages);
+  if (way % 3 == 0) { /* a Superblock's */
+    order = (xmc_u32)way / 3 % 5;
+    *pages = 1u << order;
+    return xmc_run_take(heap, order, (xmc_u32)(way >> 32) % 15);
+  }
+  mask = xmc_run_claim(heap, *pages, 1 + (xmc_u32)way % 3, &span);
+  if (!mask)
+    return XMC_NONE;
+  /* several runs at once lie in the order of their bits; the first is kept */
+  if ((xmc_u32)__builtin_popcountll(mask) % *pages != 0)
+    return heap->pages;
+  while ((xmc_u32)__builtin_popcountll(mask) > *pages) {
+    xmc_u32 last = 63u - (xmc_u32)__builtin_clzll(mask), first = last + 1 - *pages;
+    if ((mask & xmc_run_mask(first, *pages)) != xmc_run_mask(first, *pages))
+      return heap->pages; /* not runs */
+    xmc_run_release(heap, span * XMC_SPAN_PAGES + first, *pages);
+    mask &= ~xmc_run_mask(first, *pages);
+  }
+  return span * XMC_SPAN_PAGES + xmc_lowest64(mask);
+}
+
 static void run_member(int number, void *data) {
   enum { HELD = 16 };
   run_crowd *crowd = data;
   uint64_t seed = (uint64_t)number + 5;
-  xmc_u32 page[HELD], pages[HELD], round, i, hint = 0;
+  xmc_u32 page[HELD], pages[HELD], round, i;
   memset(pages, 0, sizeof pages);
   for (round = 0; round < crowd->rounds + HELD; round++) {
     i = round % HELD;
@@ -332,21 +364,18 @@ static void run_member(int number, void *data) {
       pages[i] = 0;
     }
     if (round < crowd->rounds) {
-      xmc_u32 want = 1 + (xmc_u32)(core_random(&seed) % (core_random(&seed) % 8 ? 16 : crowd->most)),
-              got = want;
-      page[i] = want > XMC_SPAN_PAGES
-                    ? xmc_run_claim_long(crowd->heap, want)
-                    : xmc_run_claim_short(crowd->heap, want, (int)(core_random(&seed) % 2), &hint, &got);
+      xmc_u32 want = 1 + (xmc_u32)(core_random(&seed) % (core_random(&seed) % 8 ? 16 : crowd->most));
+      page[i] = claim_run(crowd->heap, core_random(&seed), &want);
       if (page[i] == XMC_NONE) {
         __atomic_add_fetch(&crowd->failures, 1, __ATOMIC_RELAXED);
         continue;
       }
-      if (got > want || got == 0 || page[i] + got > crowd->heap->pages) {
+      if (page[i] >= crowd->heap->pages || want > crowd->heap->pages - page[i]) {
         __atomic_add_fetch(&crowd->outside, 1, __ATOMIC_RELAXED);
         continue;
       }
-      pages[i] = got;
-      own(crowd, page[i], got, 0, (uint32_t)number + 1);
+      pages[i] = want;
+      own(crowd, page[i], want, 0, (uint32_t)number + 1);
     }
   }
 }

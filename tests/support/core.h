@@ -10,6 +10,19 @@
 #include <string.h>
 #include <cmocka.h>
 #include <pthread.h>
+#include <sched.h>
+
+/* Before every atomic a thread may lose its turn: on average once in core_yield steps; 0: never. */
+static unsigned core_yield;
+static inline void core_step(void) {
+  static __thread unsigned state;
+  if (core_yield) {
+    state = state * 1664525u + 1013904223u + (unsigned)((uintptr_t)&state >> 8);
+    if ((state >> 8) % core_yield == 0)
+      sched_yield();
+  }
+}
+#define XMC_HOST_STEP() core_step()
 #include "../../cl/xmalloc.cl"
 #include "../../cl/init.cl"
 #include "../../host/layout.h"
@@ -22,6 +35,7 @@ static inline xmcHeap *core_heap(size_t bytes, xmc_u32 slots, xmc_u32 fifo_start
   xmcHeap header, *heap = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   memset(&request, 0, sizeof request);
   request.slots = slots;
+  request.lanes = 8;
   request.slots_exact = slots != CORE_SLOTS_DEFAULT;
   request.fifo_start = fifo_start;
   request.coalescing = coalescing;
