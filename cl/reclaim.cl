@@ -38,6 +38,8 @@ XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 
   for (at = 0; (at = xmc_parked_next(heap, cls, span, at, &id)) != XMC_NONE; at++) {
     w = xmc_load_relaxed64(xmc_word_of(heap, id));
     take = xmc_superblock_claim(heap, id, cls, 1, XMC_WORD_PARKED, &w);
+    if (!take && (w & XMC_WORD_PARKED)) /* emptied by way of an old id in a FIFO */
+      xmc_superblock_unlist(heap, id, cls, w);
     if (take) { /* with the parked bit it took the duty, unless the Superblock is exhausted */
       w &= ~XMC_WORD_PARKED & ~(xmc_u64)take;
       if (xmc_word_available(w, cls) || !xmc_superblock_unlist(heap, id, cls, w))
@@ -173,11 +175,13 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
   }
   if (claim)
     return from == cls ? claim : xmc_slab_start(heap, cls, 1, claim);
-  xmc_add_relaxed64(&heap->holders, 1); /* of a whole Superblock for one block */
-  XMC_ROLLED
-  while (!claim && order > 0)
-    claim = xmc_superblock_carve(heap, cls, 1, --order);
-  xmc_add_acq_rel64(&heap->holders, ~(xmc_u64)0);
+  if (order > 0) {
+    xmc_add_relaxed64(&heap->holders, 1); /* of a whole Superblock for one block */
+    XMC_ROLLED
+    while (!claim && order > 0)
+      claim = xmc_superblock_carve(heap, cls, 1, --order);
+    xmc_add_acq_rel64(&heap->holders, ~(xmc_u64)0);
+  }
   return claim;
 }
 
@@ -187,11 +191,9 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
 #define XMC_PATIENCE 8u
 XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 enough, xmc_u32 order, xmc_u32 epoch, xmc_u32 *turns) {
   xmc_u32 retired;
-  xmc_add_relaxed64(&heap->holders, 1);
   retired = xmc_reclaim(heap, enough);
   if (retired)
     xmc_add_acq_rel64(&heap->epoch, 1);
-  xmc_add_acq_rel64(&heap->holders, ~(xmc_u64)0);
   if (retired || (xmc_u32)xmc_load_acquire64(&heap->epoch) != epoch || xmc_index_sweep(heap, order))
     return 1;
   return xmc_load_acquire64(&heap->holders) != 0 && (*turns)++ < XMC_PATIENCE;

@@ -56,7 +56,7 @@ XMC_FN xmc_u32 xmc_word_available(xmc_u64 word, xmc_u32 cls) {
 
 /* Claims up to `want` Basicblocks. Returns their mask, 0 if none was free. *seen is the word as last seen, or
  * a guess: a wrong one costs a turn, a right one saves the load. Acquires what the blocks' previous owners
- * released. Bits of `clear` (listed or parked) go with the claim. */
+ * released. Bits of `clear` must be set and go with the claim. */
 XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 cls, xmc_u32 want,
                                     xmc_u64 clear, xmc_u64 *seen) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, id);
@@ -66,7 +66,7 @@ XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u3
   for (;;) { /* again only when somebody else changed the word */
     take = xmc_lowest_bits(xmc_word_available(w, cls), want);
     *seen = w;
-    if (!take)
+    if (!take || (w & clear) != clear)
       return 0;
     old = xmc_cas_acquire64(word, w, (w & ~clear) & ~(xmc_u64)take);
     if (old == w)
@@ -80,8 +80,8 @@ XMC_FN xmc_u64 xmc_superblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_
   return xmc_or_relaxed64(xmc_word_of(heap, id), XMC_WORD_LISTED | bits);
 }
 
-/* Clears the listed bit of an exhausted Superblock, whose word is w as last seen. 1: it is no longer listed
- * by the caller's doing, or was not to be listed at all; 0: it has free blocks. */
+/* Clears the listed and parked bits of an exhausted Superblock, whose word is w as last seen. 1: it is no
+ * longer listed by the caller's doing, or was not to be listed at all; 0: it has free blocks. */
 XMC_FN int xmc_superblock_unlist(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 cls, xmc_u64 w) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, id);
   xmc_u64 old;
@@ -91,7 +91,7 @@ XMC_FN int xmc_superblock_unlist(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 c
       return 1;
     if (xmc_word_available(w, cls))
       return 0;
-    old = xmc_cas_relaxed64(word, w, w & ~XMC_WORD_LISTED);
+    old = xmc_cas_relaxed64(word, w, w & ~(XMC_WORD_LISTED | XMC_WORD_PARKED));
     if (old == w)
       return 1;
     w = old;

@@ -62,7 +62,7 @@ XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, id);
   xmc_u64 w = xmc_load_relaxed64(word), old;
   XMC_ROLLED
-  while (xmc_word_class(w) == cls) { /* else it was retired through an old id: nothing to answer for */
+  while (xmc_word_class(w) == cls && (w & XMC_WORD_LISTED)) { /* else another one took the duty away */
     old = xmc_cas_release64(word, w, w | XMC_WORD_PARKED);
     if (old == w) {
       xmc_bitmap_set(heap, &heap->parked, cls * heap->spans + (xmc_id_page(heap, id) >> XMC_SPAN_SHIFT));

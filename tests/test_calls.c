@@ -18,7 +18,7 @@ static void soil(test_blocks *b, size_t count, cl_ulong size) {
 
 static void calloc_zeroes(test_env *env) {
   size_t count = test_scaled(env, 256, 4096, 32768), i, round;
-  xmc_heap heap = test_heap(env, test_scaled(env, 8u << 20, 64u << 20, 256u << 20));
+  xmc_heap heap = test_heap(env, test_scaled(env, 16u << 20, 256u << 20, 1024u << 20));
   test_blocks b = blocks_new(env, heap, count, 64);
   cl_kernel kernel = test_kernel(env, heap, "calls.cl", "calls_calloc", NULL);
   cl_ulong *counts = test_alloc(env, count * sizeof *counts), *sizes = test_alloc(env, count * sizeof *sizes);

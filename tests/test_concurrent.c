@@ -126,7 +126,7 @@ static void reset(test_env *env) {
     size_t failures;
     xmc_heap_stats stats;
     for (i = 0; i < count; i++)
-      sizes[i] = round % 2 ? 6000 : 200;
+      sizes[i] = round % 2 ? 9000 : 200;
     failures = blocks_malloc(&b, sizes, count);
     blocks_check(&b);
     stats = test_intact(env, heap);
