@@ -99,13 +99,18 @@ XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
 
 /* Retires a Superblock or slab if it is wholly free, and gives it back. 1 if it was. */
 XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
-  w = xmc_superblock_retire(heap, id, cls, w);
-  if (!w)
+  if (xmc_word_class(w) != cls || !xmc_word_is_whole(w))
     return 0;
-  id = xmc_give_back(heap, cls, id, w, 0);
-  if (id != XMC_NONE) /* a slab with a free place again */
-    xmc_put(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, xmc_slab_class(cls)), id);
-  return 1;
+  xmc_add_acq_rel64(&heap->holders, 1);
+  w = xmc_superblock_retire(heap, id, cls, w);
+  if (w) {
+    id = xmc_give_back(heap, cls, id, w, 0);
+    if (id != XMC_NONE) /* a slab with a free place again */
+      xmc_put(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, xmc_slab_class(cls)), id);
+    xmc_add_acq_rel64(&heap->epoch, 1);
+  }
+  xmc_add_acq_rel64(&heap->holders, ~(xmc_u64)0);
+  return w != 0;
 }
 
 /* Retires wholly free Superblocks of one FIFO, where they stand: their ids stay behind and lead nowhere. An
@@ -192,8 +197,6 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
 XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 enough, xmc_u32 order, xmc_u32 epoch, xmc_u32 *turns) {
   xmc_u32 retired;
   retired = xmc_reclaim(heap, enough);
-  if (retired)
-    xmc_add_acq_rel64(&heap->epoch, 1);
   if (retired || (xmc_u32)xmc_load_acquire64(&heap->epoch) != epoch || xmc_index_sweep(heap, order))
     return 1;
   return xmc_load_acquire64(&heap->holders) != 0 && (*turns)++ < XMC_PATIENCE;

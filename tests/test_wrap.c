@@ -74,6 +74,8 @@ static void same_from_everywhere(test_env *env) {
     stats[s] = test_intact(env, heap);
   }
   assert_memory_equal(counts[0], counts[1], sizeof counts[0]);
+  if (env->config.coalescing == XMC_COALESCE_COMPARTMENT)
+    return; /* who shares a block with whom differs from run to run */
   assert_int_equal(stats[0].live_blocks, stats[1].live_blocks);
   assert_memory_equal(stats[0].class_live_blocks, stats[1].class_live_blocks,
                       sizeof stats[0].class_live_blocks);

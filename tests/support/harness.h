@@ -117,6 +117,8 @@ void test_write_arena(test_env *env, xmc_heap heap, size_t offset, size_t bytes,
 /* Intact, or fails with the report; returns the statistics. */
 xmc_heap_stats test_intact(test_env *env, xmc_heap heap);
 /* Intact and without a live block */
+/* As many blocks live as are expected; where lanes share coalesced blocks, one stands for up to 32. */
+void test_live(test_env *env, cl_ulong live, cl_ulong expected);
 void test_empty(test_env *env, xmc_heap heap);
 
 /* A 64-bit mixer for sizes and orders, the same every run */

@@ -261,6 +261,13 @@ xmc_heap_stats test_intact(test_env *env, xmc_heap heap) {
   return stats;
 }
 
+void test_live(test_env *env, cl_ulong live, cl_ulong expected) {
+  if (env->config.coalescing == XMC_COALESCE_COMPARTMENT)
+    assert_in_range(live, (expected + 31) / 32, expected);
+  else
+    assert_int_equal(live, expected);
+}
+
 void test_empty(test_env *env, xmc_heap heap) {
   xmc_heap_stats stats = test_intact(env, heap);
   assert_int_equal(stats.live_blocks, 0);
