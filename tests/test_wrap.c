@@ -39,7 +39,7 @@ static void churn_over_the_end(test_env *env) {
     extra[2] = env->config.fifos == FIFOS_DEFAULT ? XMC_HEAP_FIFOS : 0; /* few FIFOs move far */
     heap = test_heap_with(env, test_scaled(env, 4u << 20, 32u << 20, 256u << 20), extra);
     c = churn_new(env, heap, items, 8, (cl_uint)test_scaled(env, 24, 48, 64), 1000, 11);
-    for (launch = 0; launch < 3; launch++)
+    for (launch = 0; launch < 12; launch++)
       churn_enqueue(&c, env->queue);
     churn_enqueue_end(&c, env->queue);
     CL_OK(clFinish(env->queue));

@@ -51,8 +51,7 @@ static inline void collective_record(__global xmcHeap *heap, __global test_block
           errors += pattern_errors(p, size, tag + id, 0, 1); \
         if (p && !mine) \
           xmcFree(heap, p); \
-        if (free_mode != 1u) \
-          free_call; \
+        free_call; \
       } \
     } \
   }
