@@ -5,7 +5,7 @@
 static const char *const mode_names[] = {"none", "compartment", "class"};
 
 /* Requests that are not coalesced or not buffered can take a hundred times as long. A small launch tells,
- * and the row gets fewer workers; its `threads` says how many. */
+ * and the row gets fewer workers, so that all rounds fit its time; its `threads` says how many. */
 static size_t bounded(bench *b, xmc_heap heap, cl_uint lanes) {
   size_t count = b->options.workers, small = count / 64;
   double ms = 0;
@@ -17,7 +17,7 @@ static size_t bounded(bench *b, xmc_heap heap, cl_uint lanes) {
         bench_launch(b, pair, small / lanes * BENCH_LANES, &ms))
       break;
   clReleaseKernel(pair);
-  for (ms *= 64; ms > 1e3 * b->options.seconds && count > small; ms /= 2)
+  for (ms *= 64; ms * (b->options.repeat + 2) > 1e3 * b->options.seconds && count > small; ms /= 2)
     count /= 2;
   return count;
 }
