@@ -25,7 +25,7 @@ XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u3
 
 /* A run of pages as one block, its first page `phase` above a multiple of `align` pages (a power of two).
  * Returns the page or XMC_NONE. */
-XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 align, xmc_u32 phase) {
+XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align, xmc_u32 phase) {
   xmc_u32 want = pages + align - 1u, page, first;
   if (want > XMC_SPAN_PAGES) {
     page = xmc_run_claim_long(heap, want);
@@ -33,7 +33,7 @@ XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xm
       return XMC_NONE;
   } else {
     xmc_u32 span = 0;
-    xmc_u64 mask = xmc_run_claim(heap, want, 1, &span);
+    xmc_u64 mask = xmc_run_claim(heap, me, want, 1, &span);
     if (!mask)
       return XMC_NONE;
     page = span * XMC_SPAN_PAGES + xmc_lowest64(mask);
@@ -94,7 +94,7 @@ XMC_FN xmc_u64 xmc_arena_offset(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void 
 }
 
 /* Bad frees: counted by kind, the first one kept; nothing else changes. */
-XMC_FN void xmc_count_double_free(XMC_GLOBAL xmcHeap *heap, xmc_u64 offset, xmc_u32 times) {
+XMC_COLD_FN void xmc_count_double_free(XMC_GLOBAL xmcHeap *heap, xmc_u64 offset, xmc_u32 times) {
   xmc_add_relaxed64(&heap->double_frees, times);
   xmc_cas_relaxed64(&heap->first_double_free, 0, offset + 1u);
 }
@@ -109,8 +109,15 @@ XMC_FN void xmc_count_failure(XMC_GLOBAL xmcHeap *heap, size_t size) {
     xmc_store_relaxed64(&heap->first_failure_id, xmc_work_item());
 }
 
+/* Gives a listed Superblock back if it is still wholly free; w is its word as last seen. Returns XMC_NONE, or
+ * the slab that the caller must answer for now. */
+XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
+  w = xmc_superblock_retire(heap, id, cls, w);
+  return w ? xmc_give_back(heap, me, cls, id, w, 0) : XMC_NONE;
+}
+
 /* Releases `bits` of one Superblock on behalf of `lanes` frees. */
-XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 bits, xmc_u32 lanes) {
+XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 bits, xmc_u32 lanes) {
   xmc_u64 old, now;
   xmc_u32 bad;
   int fenced;
@@ -127,23 +134,20 @@ XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id
     /* Somebody answers for it. A parked one goes when it is wholly free; so does one of several pages that
      * became so bit by bit while another one is active here. */
     if (xmc_word_class(old) != cls || !xmc_word_free(old) || !xmc_word_is_whole(now) ||
-        (!(old & XMC_WORD_PARKED) && (xmc_class_order(cls) == 0 || xmc_is_active_here(heap, cls, id))))
+        (!(old & XMC_WORD_PARKED) && (xmc_class_order(cls) == 0 || xmc_is_active_here(heap, me, cls, id))))
       return;
-    now = xmc_superblock_retire(heap, id, cls, now);
-    if (!now)
-      return;
-    id = xmc_give_back(heap, cls, id, now, 0);
+    id = xmc_retire_listed(heap, me, cls, id, now);
     if (id == XMC_NONE)
       return;
     cls = xmc_slab_class(cls);
     now = xmc_load_relaxed64(xmc_word_of(heap, id));
     fenced = 0;
   }
-  xmc_settle(heap, cls, id, now, fenced);
+  xmc_settle(heap, me, cls, id, now, fenced);
 }
 
 /* Releases a Memoryblock; whoever retires its word owns it. */
-XMC_FN void xmc_memoryblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
+XMC_COLD_FN void xmc_memoryblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, page * 32u);
   xmc_u64 w = xmc_load_relaxed64(word);
   if (xmc_word_class(w) == XMC_CLASS_MEMORYBLOCK && xmc_cas_acq_rel64(word, w, XMC_WORD_RETIRED) == w)

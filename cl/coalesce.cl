@@ -39,10 +39,10 @@ XMC_FN xmc_u64 xmc_lane_key(XMC_GLOBAL xmcHeap *heap, xmc_u32 key) {
 }
 
 /* A block of the class, or 0 when the caller's FIFO, its slab and the pages have none. */
-XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
+XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, cls));
-  xmc_u32 first, rank, want, id, take, got, slot = xmc_fifo_slot(heap, cls);
+  xmc_u32 first, rank, want, id, take, got, slot = xmc_fifo_slot(heap, me, cls);
   xmc_claim claim;
   XMC_ROLLED
   for (;;) { /* the lanes that got nothing yet go round together */
@@ -51,7 +51,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 c
     want = xmc_lanes_count(group);
     claim = 0;
     if (rank == 0)
-      claim = xmc_blocks_claim(heap, cls, slot, want < 32u ? want : 32u);
+      claim = xmc_blocks_claim(heap, me, cls, slot, want < 32u ? want : 32u);
     xmc_lanes_sync(group); /* what the leader acquired, all have */
     take = xmc_shuffle32(group, xmc_claim_mask(claim), first);
     id = xmc_shuffle32(group, xmc_claim_id(claim), first);
@@ -63,42 +63,41 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 c
     group = xmc_lanes_drop(group, got);
   }
 #else
-  xmc_claim claim = xmc_blocks_claim(heap, cls, xmc_fifo_slot(heap, cls), 1);
+  xmc_claim claim = xmc_blocks_claim(heap, me, cls, xmc_fifo_slot(heap, me, cls), 1);
   return claim ? xmc_block_address(heap, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim))) : 0;
 #endif
 }
 
-/* A block of the class; a larger one when there is no other; or 0. */
-XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
-  XMC_GLOBAL char *block = 0;
-  xmc_u32 epoch, turns = 0, unbuffered = heap->slots == 0;
+/* The last resort, each lane for itself: a block of the class, a larger one when there is no other, or 0. */
+XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
+  xmc_u32 epoch, turns = 0;
   xmc_claim claim;
   XMC_ROLLED
-  for (;;) { /* again only when there is room now */
-    if (!unbuffered)
-      block = xmc_class_malloc_try(heap, cls);
-    if (block)
-      return block;
-    unbuffered = 0; /* such a heap takes what is parked before it carves */
+  do { /* again only when there is room now */
     epoch = xmc_search_begins(heap);
-    claim = xmc_last_claim(heap, cls);
-    if (claim)
-      break;
-    if (xmc_make_room(heap, 1u, 0, epoch, &turns))
-      continue;
+    claim = xmc_last_claim(heap, me, cls);
+  } while (!claim && xmc_make_room(heap, me, 1u, 0, epoch, &turns));
+  if (!claim) {
     claim = xmc_steal(heap, cls + 1u, XMC_CLASSES);
     if (!claim)
-      claim = xmc_unpark(heap, cls + 1u, XMC_CLASSES);
+      claim = xmc_unpark(heap, me, cls + 1u, XMC_CLASSES);
     if (!claim)
       return 0;
     cls = xmc_load_relaxed32(xmc_page_entry(heap, xmc_claim_id(claim) >> 5)) & 0xffu;
-    break;
   }
   return xmc_block_address(heap, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim)));
 }
 
+/* A block of the class or, when there is none, a larger one; or 0. */
+XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
+  XMC_GLOBAL char *block = 0;
+  if (heap->slots) /* an unbuffered heap takes what is parked before it carves */
+    block = xmc_class_malloc_try(heap, me, cls);
+  return block ? block : xmc_class_malloc_last(heap, me, cls);
+}
+
 /* Runs of up to 64 pages: lanes that want as many take them from one span by one CAS. */
-XMC_FN xmc_u32 xmc_run_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
+XMC_FN xmc_u32 xmc_run_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages) {
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, pages));
   xmc_u32 first, rank, got, low, high, span;
@@ -110,7 +109,7 @@ XMC_FN xmc_u32 xmc_run_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
     span = 0;
     mask = 0;
     if (rank == 0)
-      mask = xmc_run_claim(heap, pages, xmc_lanes_count(group), &span);
+      mask = xmc_run_claim(heap, me, pages, xmc_lanes_count(group), &span);
     low = xmc_shuffle32(group, (xmc_u32)mask, first);
     high = xmc_shuffle32(group, (xmc_u32)(mask >> 32), first);
     span = xmc_shuffle32(group, span, first);
@@ -125,33 +124,33 @@ XMC_FN xmc_u32 xmc_run_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
     group = xmc_lanes_drop(group, got);
   }
 #else
-  return xmc_memoryblock_claim(heap, pages, 1, 0);
+  return xmc_memoryblock_claim(heap, me, pages, 1, 0);
 #endif
 }
 
 /* A run of pages as one block, or XMC_NONE. */
-XMC_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 align, xmc_u32 phase) {
+XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align, xmc_u32 phase) {
   xmc_u32 page, epoch, turns = 0;
   if (pages + align - 1u < pages || pages + align - 1u > heap->pages)
     return XMC_NONE;
   XMC_ROLLED
   for (;;) { /* again only when somebody made room */
     if (align == 1u && pages <= XMC_SPAN_PAGES)
-      page = xmc_run_malloc(heap, pages);
+      page = xmc_run_malloc(heap, me, pages);
     else
-      page = xmc_memoryblock_claim(heap, pages, align, phase);
+      page = xmc_memoryblock_claim(heap, me, pages, align, phase);
     if (page != XMC_NONE) {
       xmc_memoryblock_start(heap, page, pages);
       return page;
     }
     epoch = xmc_search_begins(heap);
-    if (!xmc_make_room(heap, XMC_NONE, pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, epoch, &turns))
+    if (!xmc_make_room(heap, me, XMC_NONE, pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, epoch, &turns))
       return XMC_NONE;
   }
 }
 
 /* place.rest == 0 and place.cls < XMC_CLASSES */
-XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_place place) {
+XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place place) {
   xmc_u32 bits = 1u << place.bit, lanes = 1;
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)xmc_word_of(heap, place.id));
@@ -162,7 +161,7 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_place place) {
   }
   if (xmc_lanes_below(group) == 0)
 #endif
-    xmc_blocks_release(heap, place.cls, place.id, bits, lanes);
+    xmc_blocks_release(heap, me, place.cls, place.id, bits, lanes);
 }
 
 /* Compartments (2011, figures 3 and 4) */
@@ -190,7 +189,7 @@ XMC_FN xmc_u64 xmc_compartment_find(XMC_GLOBAL xmcHeap *heap, xmc_place place, X
 }
 
 #if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT
-XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 size) {
+XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 size) {
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, 0)), rest;
   xmc_u32 mine = xmc_compartment_bytes(size), before = 0, total = XMC_COALESCED_HEADER_BYTES;
   xmc_u32 first = xmc_lanes_first(group), id = 0, bit = XMC_NONE;
@@ -202,9 +201,9 @@ XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
     total += xmc_shuffle32(group, mine, lane);
   }
   if (xmc_lanes_count(group) == 1u || total > XMC_MAX_CLASS_BYTES)
-    return xmc_class_malloc(heap, xmc_class_of(size));
+    return xmc_class_malloc(heap, me, xmc_class_of(size));
   if (xmc_lane() == first) {
-    xmc_claim claim = xmc_blocks_claim(heap, xmc_class_of(total), xmc_fifo_slot(heap, xmc_class_of(total)), 1);
+    xmc_claim claim = xmc_blocks_claim(heap, me, xmc_class_of(total), xmc_fifo_slot(heap, me, xmc_class_of(total)), 1);
     if (claim) {
       bit = xmc_lowest32(xmc_claim_mask(claim));
       id = xmc_claim_id(claim);
@@ -216,7 +215,7 @@ XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
   bit = xmc_shuffle32(group, bit, first);
   id = xmc_shuffle32(group, id, first);
   if (bit == XMC_NONE) /* no room for all together */
-    return xmc_class_malloc(heap, xmc_class_of(size));
+    return xmc_class_malloc(heap, me, xmc_class_of(size));
   block = xmc_block_address(heap, xmc_class_of(total), id, bit) + before + XMC_COMPARTMENT_HEADER_BYTES;
   xmc_store_relaxed64((XMC_GLOBAL xmc_u64 *)block - 1,
                       xmc_compartment_header(xmc_arena_offset(heap, block), before + XMC_COMPARTMENT_HEADER_BYTES,
@@ -226,11 +225,11 @@ XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
 #endif
 
 /* Frees a compartment; whoever clears its header owns it, the last of the block frees the block. */
-XMC_FN void xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_place place, XMC_GLOBAL char *ptr, xmc_u64 header) {
+XMC_COLD_FN void xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place place, XMC_GLOBAL char *ptr, xmc_u64 header) {
   XMC_GLOBAL xmc_u64 *count = (XMC_GLOBAL xmc_u64 *)(ptr - place.rest);
   if (xmc_cas_relaxed64((XMC_GLOBAL xmc_u64 *)ptr - 1, header, 0) != header)
     xmc_count_double_free(heap, xmc_arena_offset(heap, ptr), 1);
   else if (xmc_add_acq_rel64(count, ~(xmc_u64)0) == 1u)
-    xmc_blocks_release(heap, place.cls, place.id, 1u << place.bit, 1);
+    xmc_blocks_release(heap, me, place.cls, place.id, 1u << place.bit, 1);
 }
 #endif

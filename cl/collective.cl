@@ -39,10 +39,10 @@ XMC_FN xmc_u32 xmc_group_size(void) {
 }
 
 /* Claims n blocks of a class and hands them to the work-items that want it. */
-XMC_LOCAL_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, __local xmcGroupScratch *scratch, xmc_u32 cls, xmc_u32 n) {
+XMC_LOCAL_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch, xmc_u32 cls, xmc_u32 n) {
   xmc_u32 units = xmc_class_bytes(cls) >> 4, i = 0, end = xmc_group_size();
   while (n > 0) {
-    xmc_claim claim = xmc_blocks_claim(heap, cls, xmc_fifo_slot(heap, cls), n < 32u ? n : 32u);
+    xmc_claim claim = xmc_blocks_claim(heap, me, cls, xmc_fifo_slot(heap, me, cls), n < 32u ? n : 32u);
     xmc_u32 id = xmc_claim_id(claim), take = xmc_claim_mask(claim);
     xmc_u32 base = (id >> 5) * (XMC_PAGE_BYTES >> 4) + (id & 31u) * 32u * units;
     if (!take)
@@ -70,20 +70,20 @@ XMC_LOCAL_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_
   (void)scratch;
   return xmcMalloc(heap, size);
 #else
-  xmc_u32 me = xmc_local_id(), items = xmc_group_size(), cls, place;
+  xmc_u32 me = xmc_caller(), item = xmc_local_id(), items = xmc_group_size(), cls, place;
   int together = items <= XMC_GROUP_MAX && xmc_heap_is_ours(heap); /* (no return before a barrier) */
   cls = !together || size == 0 || size > XMC_MAX_CLASS_BYTES ? XMC_CLASS_NONE : xmc_class_of((xmc_u32)size);
   if (together) {
-    scratch->cls[me] = (uchar)cls;
-    scratch->place[me] = XMC_NONE;
+    scratch->cls[item] = (uchar)cls;
+    scratch->place[item] = XMC_NONE;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (me == 0 && together) {
+  if (item == 0 && together) {
     xmc_u32 i, same = 1, first = scratch->cls[0];
     for (i = 0; i < items; i++)
       same &= scratch->cls[i] == first;
     if (same && first != XMC_CLASS_NONE) {
-      xmc_group_serve(heap, scratch, first, items);
+      xmc_group_serve(heap, me, scratch, first, items);
     } else if (!same) {
       ushort wanted[XMC_CLASSES];
       xmc_u32 c;
@@ -93,11 +93,11 @@ XMC_LOCAL_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_
         if (scratch->cls[i] != XMC_CLASS_NONE)
           wanted[scratch->cls[i]]++;
       for (c = 0; c < XMC_CLASSES; c++)
-        xmc_group_serve(heap, scratch, c, wanted[c]);
+        xmc_group_serve(heap, me, scratch, c, wanted[c]);
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  place = cls == XMC_CLASS_NONE ? XMC_NONE : scratch->place[me];
+  place = cls == XMC_CLASS_NONE ? XMC_NONE : scratch->place[item];
   if (place != XMC_NONE)
     return xmc_page_address(heap, 0) + ((xmc_u64)place << 4);
   return xmcMalloc(heap, size);
@@ -110,7 +110,7 @@ XMC_LOCAL_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *pt
   (void)scratch;
   xmcFree(heap, ptr);
 #else
-  xmc_u32 me = xmc_local_id(), items = xmc_group_size();
+  xmc_u32 me = xmc_caller(), item = xmc_local_id(), items = xmc_group_size();
   int together = items <= XMC_GROUP_MAX && xmc_heap_is_ours(heap);
   xmc_place place;
   place.cls = XMC_CLASS_NONE;
@@ -122,19 +122,19 @@ XMC_LOCAL_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *pt
     place.cls = XMC_CLASS_NONE;
   }
   if (together) {
-    scratch->cls[me] = (uchar)place.cls;
-    scratch->bit[me] = (uchar)place.bit;
-    scratch->place[me] = place.id;
+    scratch->cls[item] = (uchar)place.cls;
+    scratch->bit[item] = (uchar)place.bit;
+    scratch->place[item] = place.id;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (me == 0 && together) {
+  if (item == 0 && together) {
     xmc_u32 i, bits = 0, lanes = 0, id = XMC_NONE, cls = XMC_CLASS_NONE;
     for (i = 0; i < items; i++) {
       if (scratch->cls[i] == XMC_CLASS_NONE)
         continue;
       if (scratch->place[i] != id) {
         if (lanes)
-          xmc_blocks_release(heap, cls, id, bits, lanes);
+          xmc_blocks_release(heap, me, cls, id, bits, lanes);
         id = scratch->place[i];
         cls = scratch->cls[i];
         bits = lanes = 0;
@@ -143,7 +143,7 @@ XMC_LOCAL_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *pt
       lanes++;
     }
     if (lanes)
-      xmc_blocks_release(heap, cls, id, bits, lanes);
+      xmc_blocks_release(heap, me, cls, id, bits, lanes);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 #endif
@@ -174,7 +174,7 @@ XMC_FN XMC_GLOBAL void *xmcMallocSubGroup(XMC_GLOBAL xmcHeap *heap, size_t size)
   return xmcMalloc(heap, size);
 #else
   XMC_GLOBAL void *block = 0;
-  xmc_u32 lane = get_sub_group_local_id();
+  xmc_u32 me = xmc_caller(), lane = get_sub_group_local_id();
   int ours = xmc_heap_is_ours(heap), open = ours && size > 0 && size <= XMC_MAX_CLASS_BYTES, alone = !open;
   xmc_u32 cls = open ? xmc_class_of((xmc_u32)size) : XMC_CLASS_NONE;
   for (;;) {
@@ -187,7 +187,7 @@ XMC_FN XMC_GLOBAL void *xmcMallocSubGroup(XMC_GLOBAL xmcHeap *heap, size_t size)
     mine = open && cls == c;
     rank = xmc_sub_group_rank(mine, &want);
     if (lane == leader)
-      claim = xmc_blocks_claim(heap, c, xmc_fifo_slot(heap, c), want < 32u ? want : 32u);
+      claim = xmc_blocks_claim(heap, me, c, xmc_fifo_slot(heap, me, c), want < 32u ? want : 32u);
     take = sub_group_broadcast(xmc_claim_mask(claim), leader);
     id = sub_group_broadcast(xmc_claim_id(claim), leader);
     got = xmc_popcount32(take);
@@ -207,7 +207,7 @@ XMC_FN void xmcFreeSubGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
 #if XMC_SIMT
   xmcFree(heap, ptr);
 #else
-  xmc_u32 size = get_sub_group_size(), lane, bits = 0, lanes = 0, id = XMC_NONE, cls = XMC_CLASS_NONE;
+  xmc_u32 me = xmc_caller(), size = get_sub_group_size(), lane, bits = 0, lanes = 0, id = XMC_NONE, cls = XMC_CLASS_NONE;
   xmc_place place;
   place.cls = XMC_CLASS_NONE;
   place.id = place.bit = place.rest = 0;
@@ -224,7 +224,7 @@ XMC_FN void xmcFreeSubGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
     xmc_u32 its_bit = sub_group_broadcast(place.bit, from);
     if (last || its_cls == XMC_CLASS_NONE || its_id != id) {
       if (lanes && get_sub_group_local_id() == 0)
-        xmc_blocks_release(heap, cls, id, bits, lanes);
+        xmc_blocks_release(heap, me, cls, id, bits, lanes);
       bits = lanes = 0;
       id = its_cls == XMC_CLASS_NONE ? XMC_NONE : its_id;
       cls = its_cls;

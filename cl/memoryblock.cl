@@ -132,12 +132,12 @@ XMC_FN int xmc_run_claim_numbered(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u
 /* A run of 2^order pages: its first page, or XMC_NONE. Each slot has runs of its own to try first: those
  * with its number, one for each kind, then that plus the number of slots, twice that … So sub-groups that
  * run at the same time do not meet, and the low end of the heap fills first. Then what the index knows. */
-XMC_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 kind) {
+XMC_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 kind) {
   xmc_u32 runs = heap->pages >> order, n, turn, span;
   xmc_u64 mask;
   if (!runs)
     return XMC_NONE;
-  n = (xmc_slot_hint(heap->lanes) + kind * heap->lanes) % runs;
+  n = (xmc_slot_hint(me, heap->lanes) + kind * heap->lanes) % runs;
   XMC_ROLLED
   for (turn = 0; turn < XMC_RUN_TURNS; turn++) {
     mask = xmc_run_mask(n << order & (XMC_SPAN_PAGES - 1u), 1u << order);
@@ -148,7 +148,7 @@ XMC_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 kin
   }
   XMC_ROLLED
   for (;;) { /* again only for another span, or after the index was mended */
-    span = xmc_index_find(heap, order, xmc_any_number());
+    span = xmc_index_find(heap, order, xmc_any_number(me));
     if (span == XMC_NONE)
       return XMC_NONE;
     mask = xmc_span_claim(heap, span, 1u << order, 1);
@@ -160,12 +160,12 @@ XMC_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 kin
 
 /* Claims up to `want` runs of `pages` pages, 1 to 64, in one span: their mask, and the span in *at. 0: there
  * is no such run. */
-XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 want, xmc_u32 *at) {
+XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 want, xmc_u32 *at) {
   xmc_u32 order = pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, span;
   xmc_u64 mask = 0;
   XMC_ROLLED
   for (;;) { /* again only for another span, or after the index was mended */
-    span = xmc_index_find(heap, order, xmc_any_number());
+    span = xmc_index_find(heap, order, xmc_any_number(me));
     if (span == XMC_NONE)
       break;
     mask = xmc_span_claim(heap, span, pages, want);

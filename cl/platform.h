@@ -6,10 +6,12 @@
  *   xmc_fence_release, xmc_or_relaxed64, xmc_or_release64, xmc_and_acquire64, xmc_or_hint64, xmc_and_hint64, xmc_add_relaxed64, xmc_add_acq_rel64
  *     at device scope; read-modify-writes return the old value; hints order as acquire and release do, for
  *     callers whose next access depends on that value
- *   xmc_popcount32, xmc_lowest32, xmc_lowest64, xmc_highest32 (argument not 0)
- *   xmc_slot_hint(slots)  the FIFO slot of the caller, below `slots`: two work-items that run at the same
+ *   xmc_mul_high64, xmc_popcount32, xmc_lowest32, xmc_lowest64, xmc_highest32 (argument not 0)
+ *   xmc_caller()          who calls, for the next two: taken once at the top of a call and handed down as `me`
+ *                         (PoCL inlines whatever asks for ids, so that nothing below may)
+ *   xmc_slot_hint(me, slots)  the FIFO slot of the caller, below `slots`: two work-items that run at the same
  *                         time should get two; only speed depends on it
- *   xmc_any_number()      differs between callers and calls, to spread searches
+ *   xmc_any_number(me)    differs between callers and calls, to spread searches
  *   xmc_work_item()       global linear id, for reports
  * and, where XMC_SIMT is 1, for work-items in lock step, from any control flow:
  *   xmc_lanes             set of lanes
@@ -65,6 +67,14 @@
 #define XMC_ROLLED _Pragma("unroll 1")
 #else
 #define XMC_ROLLED
+#endif
+
+/* Functions off the fast path. On CPU devices they are called: a kernel with all of them in every place that
+ * allocates takes minutes to compile. On GPUs calls cost more registers than they save. */
+#if XMC_SIMT && defined(__OPENCL_C_VERSION__)
+#define XMC_COLD_FN XMC_FN
+#else
+#define XMC_COLD_FN static __attribute__((noinline, unused))
 #endif
 
 #if !defined(__OPENCL_C_VERSION__)

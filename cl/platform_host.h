@@ -61,6 +61,7 @@ XMC_HOST_RMW(xmc_and_hint64, and, __ATOMIC_ACQ_REL)
 XMC_HOST_RMW(xmc_add_relaxed64, add, __ATOMIC_RELAXED)
 XMC_HOST_RMW(xmc_add_acq_rel64, add, __ATOMIC_ACQ_REL)
 
+XMC_FN xmc_u64 xmc_mul_high64(xmc_u64 x, xmc_u64 y) { return (xmc_u64)((unsigned __int128)x * y >> 64); }
 XMC_FN xmc_u32 xmc_popcount32(xmc_u32 x) { return (xmc_u32)__builtin_popcount(x); }
 XMC_FN xmc_u32 xmc_lowest32(xmc_u32 x) { return (xmc_u32)__builtin_ctz(x); }
 XMC_FN xmc_u32 xmc_lowest64(xmc_u64 x) { return (xmc_u32)__builtin_ctzll(x); }
@@ -74,9 +75,11 @@ XMC_FN xmc_u32 xmc_host_thread(void) {
     mine = __atomic_add_fetch(&next, 1u, __ATOMIC_RELAXED);
   return mine;
 }
-XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 slots) {
-  return (xmc_u32)(((xmc_u64)(xmc_host_thread() * 2654435769u) * slots) >> 32);
+XMC_FN xmc_u32 xmc_caller(void) { return xmc_host_thread() * 2654435769u; }
+XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) { return (xmc_u32)(((xmc_u64)me * slots) >> 32); }
+XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
+  (void)me;
+  return 0;
 }
-XMC_FN xmc_u32 xmc_any_number(void) { return 0; }
 XMC_FN xmc_u64 xmc_work_item(void) { return xmc_host_thread(); }
 #endif

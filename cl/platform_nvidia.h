@@ -60,18 +60,20 @@ XMC_PTX_RMW(xmc_add_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.add.u64")
 
 /* The multiprocessor and its warp: one FIFO for each resident sub-group. Both may change while a kernel
  * runs (preemption), which only costs speed. */
-XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 slots) {
+XMC_FN xmc_u32 xmc_caller(void) { return 0; } /* read where it is needed: it costs no register */
+XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) {
   xmc_u32 sm, warp, slot;
   __asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
   __asm volatile("mov.u32 %0, %%warpid;" : "=r"(warp));
+  (void)me;
   slot = sm * 64u + warp;
   return slot < slots ? slot : slot % slots;
 }
 /* A number that differs between callers and calls (paper 2011, section 5.2: thread, block and clock) */
-XMC_FN xmc_u32 xmc_any_number(void) {
+XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
   xmc_u32 x;
   __asm volatile("mov.u32 %0, %%clock;" : "=r"(x));
-  x = (x ^ xmc_slot_hint(0x10000u) << 12) * 0x2c1b3c6du;
+  x = (x ^ xmc_slot_hint(me, 0x10000u) << 12) * 0x2c1b3c6du;
   x = (x ^ x >> 15) * 0x297a2d39u;
   return x ^ x >> 15;
 }

@@ -4,6 +4,7 @@
 
 #define XMC_CONSTANT __constant
 
+XMC_FN xmc_u64 xmc_mul_high64(xmc_u64 x, xmc_u64 y) { return mul_hi(x, y); }
 XMC_FN xmc_u32 xmc_popcount32(xmc_u32 x) { return popcount(x); }
 XMC_FN xmc_u32 xmc_lowest32(xmc_u32 x) { return 31u - clz(x & -x); }
 XMC_FN xmc_u32 xmc_lowest64(xmc_u64 x) { return 63u - (xmc_u32)clz(x & -x); }
@@ -24,15 +25,16 @@ XMC_FN xmc_u64 xmc_work_item(void) {
 #ifndef XMC_HAS_SLOT
 /* On CPU devices a work-group runs on one thread; groups that run at the same time are usually near
  * each other, which this multiplier spreads (the golden ratio's). GPUs add the sub-group. */
-XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 slots) {
-  xmc_u32 key = xmc_group_id();
+XMC_FN xmc_u32 xmc_caller(void) {
 #if XMC_SIMT
-  key = key * 32u + (xmc_local_id() >> 5);
+  return (xmc_group_id() * 32u + (xmc_local_id() >> 5)) * 2654435769u;
+#else
+  return xmc_group_id() * 2654435769u;
 #endif
-  return mul_hi(key * 2654435769u, slots);
 }
+XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) { return mul_hi(me, slots); }
 /* On CPU devices few search at the same time: the lowest pages are the warmest. */
-XMC_FN xmc_u32 xmc_any_number(void) { return XMC_SIMT ? xmc_slot_hint(0xffffffffu) : 0; }
+XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) { return XMC_SIMT ? me : 0; }
 #endif
 
 #if XMC_SIMT && !defined(XMC_HAS_LANES)

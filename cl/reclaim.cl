@@ -31,7 +31,7 @@ XMC_FN xmc_u32 xmc_parked_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sp
 }
 
 /* Claims a block of a parked Superblock in one span and takes it out of its parking place. */
-XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 span) {
+XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 span) {
   xmc_u32 at, id = 0, take;
   xmc_u64 w;
   XMC_ROLLED
@@ -43,7 +43,7 @@ XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 
     if (take) { /* with the parked bit it took the duty, unless the Superblock is exhausted */
       w &= ~XMC_WORD_PARKED & ~(xmc_u64)take;
       if (xmc_word_available(w, cls) || !xmc_superblock_unlist(heap, id, cls, w))
-        xmc_settle(heap, cls, id, w, 0);
+        xmc_settle(heap, me, cls, id, w, 0);
       return xmc_claim_make(id, take);
     }
   }
@@ -51,16 +51,16 @@ XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 
 }
 
 /* Claims a block of a parked Superblock of a class in [cls, end). */
-XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
+XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end) {
   xmc_u32 low = cls * heap->spans, high = end * heap->spans, item, c, turn;
   xmc_claim claim;
   XMC_ROLLED
-  while ((item = xmc_bitmap_find_from(heap, &heap->parked, low, high, low + xmc_slot_hint(heap->spans))) !=
+  while ((item = xmc_bitmap_find_from(heap, &heap->parked, low, high, low + xmc_slot_hint(me, heap->spans))) !=
          XMC_NONE) {
     c = item / heap->spans;
     XMC_ROLLED
     for (turn = 0; turn < 2u; turn++) { /* before and after the bit is cleared */
-      claim = xmc_span_unpark(heap, c, item - c * heap->spans);
+      claim = xmc_span_unpark(heap, me, c, item - c * heap->spans);
       if (claim) {
         if (turn)
           xmc_bitmap_set(heap, &heap->parked, item);
@@ -98,15 +98,15 @@ XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
 }
 
 /* Retires a Superblock or slab if it is wholly free, and gives it back. 1 if it was. */
-XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
+XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
   if (xmc_word_class(w) != cls || !xmc_word_is_whole(w))
     return 0;
   xmc_add_acq_rel64(&heap->holders, 1);
   w = xmc_superblock_retire(heap, id, cls, w);
   if (w) {
-    id = xmc_give_back(heap, cls, id, w, 0);
+    id = xmc_give_back(heap, me, cls, id, w, 0);
     if (id != XMC_NONE) /* a slab with a free place again */
-      xmc_put(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, xmc_slab_class(cls)), id);
+      xmc_put(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, me, xmc_slab_class(cls)), id);
     xmc_add_acq_rel64(&heap->epoch, 1);
   }
   xmc_add_acq_rel64(&heap->holders, ~(xmc_u64)0);
@@ -115,7 +115,7 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xm
 
 /* Retires wholly free Superblocks of one FIFO, where they stand: their ids stay behind and lead nowhere. An
  * exhausted active one is dropped. Returns how many were retired. */
-XMC_FN xmc_u32 xmc_fifo_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
+XMC_FN xmc_u32 xmc_fifo_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 slot) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
   xmc_u64 active = xmc_load_relaxed64(&fifo->active), w;
   xmc_u32 retired = 0, turn, id;
@@ -127,7 +127,7 @@ XMC_FN xmc_u32 xmc_fifo_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 s
       continue;
     w = xmc_load_relaxed64(xmc_word_of(heap, id)); /* messages may be old ones: the class tells, and CAS */
     if (xmc_word_class(w) == cls && xmc_word_is_whole(w)) {
-      if (!xmc_reclaim_one(heap, cls, id, w))
+      if (!xmc_reclaim_one(heap, me, cls, id, w))
         continue;
       retired++;
     } else if (turn || !xmc_superblock_unlist(heap, id, cls, w)) {
@@ -143,7 +143,7 @@ XMC_FN xmc_u32 xmc_fifo_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 s
 
 /* Retires wholly free Superblocks and slabs of every class, parked or in FIFOs, small classes before their
  * slabs. Stops after `enough`. Returns how many. */
-XMC_FN xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 enough) {
+XMC_FN xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
   xmc_u32 item = 0, retired = 0, at, id = 0, cls;
   XMC_ROLLED
   while (retired < enough && (item = xmc_bitmap_find(heap, &heap->parked, item, XMC_ALL_CLASSES * heap->spans)) !=
@@ -151,42 +151,47 @@ XMC_FN xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 enough) {
     cls = item / heap->spans;
     XMC_ROLLED
     for (at = 0; (at = xmc_parked_next(heap, cls, item % heap->spans, at, &id)) != XMC_NONE; at++)
-      retired += (xmc_u32)xmc_reclaim_one(heap, cls, id, xmc_load_relaxed64(xmc_word_of(heap, id)));
+      retired += (xmc_u32)xmc_reclaim_one(heap, me, cls, id, xmc_load_relaxed64(xmc_word_of(heap, id)));
     item++;
   }
   item = 0;
   XMC_ROLLED
   while (retired < enough && (item = xmc_bitmap_find(heap, &heap->busy, item, XMC_ALL_CLASSES * heap->slots)) !=
                                  XMC_NONE) {
-    retired += xmc_fifo_reclaim(heap, item / heap->slots, item % heap->slots);
+    retired += xmc_fifo_reclaim(heap, me, item / heap->slots, item % heap->slots);
     item++;
   }
   return retired;
 }
 
 /* One block of a class from where the fast path does not look: parked Superblocks, other slots' FIFOs, the
- * same for slabs, shorter runs of pages. */
-XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
-  xmc_u32 from = cls, order = xmc_class_order(cls);
+ * same for slabs, then any free pages. */
+XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
+  xmc_u32 from = cls, order = xmc_class_order(cls) + 1u;
   xmc_claim claim;
   XMC_ROLLED
   for (;;) { /* a small class goes round a second time, for slabs */
-    claim = xmc_unpark(heap, from, from + 1u);
+    claim = xmc_unpark(heap, me, from, from + 1u);
     if (!claim)
       claim = xmc_steal(heap, from, from + 1u);
     if (claim || from != cls || !xmc_class_is_small(cls))
       break;
     from = xmc_slab_class(cls);
   }
-  if (claim)
-    return from == cls ? claim : xmc_slab_start(heap, cls, 1, claim);
-  if (order > 0) {
-    xmc_add_relaxed64(&heap->holders, 1); /* of a whole Superblock for one block */
+  if (claim && from == cls)
+    return claim;
+  xmc_add_relaxed64(&heap->holders, 1); /* of a whole Superblock for one block */
+  if (xmc_class_is_small(cls)) {
+    if (!claim)
+      claim = xmc_slab_carve(heap, me, cls);
+    if (claim)
+      claim = xmc_slab_start(heap, me, cls, 1, claim);
+  } else {
     XMC_ROLLED
     while (!claim && order > 0)
-      claim = xmc_superblock_carve(heap, cls, 1, --order);
-    xmc_add_acq_rel64(&heap->holders, ~(xmc_u64)0);
+      claim = xmc_superblock_carve(heap, me, cls, 1, --order);
   }
+  xmc_add_acq_rel64(&heap->holders, ~(xmc_u64)0);
   return claim;
 }
 
@@ -194,9 +199,9 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
  * any since `epoch` was read, no span has a run of 2^order pages, and nobody holds more than it will keep; the
  * last is believed XMC_PATIENCE times, because whoever holds may have stopped for good. */
 #define XMC_PATIENCE 8u
-XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 enough, xmc_u32 order, xmc_u32 epoch, xmc_u32 *turns) {
+XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, xmc_u32 order, xmc_u32 epoch, xmc_u32 *turns) {
   xmc_u32 retired;
-  retired = xmc_reclaim(heap, enough);
+  retired = xmc_reclaim(heap, me, enough);
   if (retired || (xmc_u32)xmc_load_acquire64(&heap->epoch) != epoch || xmc_index_sweep(heap, order))
     return 1;
   return xmc_load_acquire64(&heap->holders) != 0 && (*turns)++ < XMC_PATIENCE;

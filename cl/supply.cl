@@ -35,9 +35,9 @@ XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, x
   return (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + heap->fifos) + heap->fifo_table[cls].first + slot;
 }
 /* The caller's slot in this class, or XMC_NONE in an unbuffered heap */
-XMC_FN xmc_u32 xmc_fifo_slot(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
+XMC_FN xmc_u32 xmc_fifo_slot(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   xmc_u32 count = heap->fifo_table[cls].count;
-  return count ? xmc_slot_hint(count) : XMC_NONE;
+  return count ? xmc_slot_hint(me, count) : XMC_NONE;
 }
 XMC_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   xmc_bitmap_set(heap, &heap->busy, cls * heap->slots + slot);
@@ -82,15 +82,15 @@ XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32
 }
 
 /* Is this the active Superblock of the caller's FIFO, or might that be? Then it stays when it is free. */
-XMC_FN int xmc_is_active_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
-  xmc_u32 slot = xmc_fifo_slot(heap, cls);
+XMC_FN int xmc_is_active_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id) {
+  xmc_u32 slot = xmc_fifo_slot(heap, me, cls);
   return slot != XMC_NONE && xmc_active_id(xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active)) == id;
 }
 
 /* Gives the memory of a retired Superblock (or slab) back: its pages to the spans, or its place in the slab
  * to the slab. `fenced`: a release fence stands between the last use of the memory, whoever's it was, and
  * this. Returns XMC_NONE, or the slab's id if the caller must answer for the slab now. */
-XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u64 retired, int fenced) {
+XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 retired, int fenced) {
   xmc_u32 bit = 1u << (id & 31u);
   xmc_u64 w;
   if (!fenced)
@@ -106,7 +106,7 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, 
     return id;
   /* Somebody answers for the slab. If it is wholly free and another one is in use here, it goes. */
   bit |= xmc_word_free(w);
-  if (bit == xmc_full_mask(xmc_word_count(w)) && ((w & XMC_WORD_PARKED) || !xmc_is_active_here(heap, cls, id)) &&
+  if (bit == xmc_full_mask(xmc_word_count(w)) && ((w & XMC_WORD_PARKED) || !xmc_is_active_here(heap, me, cls, id)) &&
       xmc_superblock_retire(heap, id, cls, w | bit)) {
     xmc_fence_release(); /* others gave back the rest of the slab */
     xmc_pages_return(heap, cls, id, 1);
@@ -116,13 +116,13 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, 
 
 /* The caller answers for a Superblock or slab whose listed bit it set; w is the word as last seen, `fenced`
  * as for xmc_give_back. */
-XMC_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u64 w, int fenced) {
+XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 w, int fenced) {
   XMC_GLOBAL xmc_fifo *fifo;
   xmc_u64 active;
   xmc_u32 slot;
   XMC_ROLLED
   for (;;) { /* once, and once more for the slab */
-    slot = xmc_fifo_slot(heap, cls);
+    slot = xmc_fifo_slot(heap, me, cls);
     if (slot != XMC_NONE) {
       fifo = xmc_fifo_at(heap, cls, slot);
       active = xmc_load_relaxed64(&fifo->active);
@@ -137,7 +137,7 @@ XMC_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u6
       xmc_put(heap, cls, slot, id);
       return;
     }
-    id = xmc_give_back(heap, cls, id, w, fenced);
+    id = xmc_give_back(heap, me, cls, id, w, fenced);
     fenced = 0;
     if (id == XMC_NONE)
       return;
@@ -153,7 +153,7 @@ XMC_FN xmc_u32 xmc_claim_id(xmc_claim claim) { return (xmc_u32)(claim >> 32); }
 XMC_FN xmc_u32 xmc_claim_mask(xmc_claim claim) { return (xmc_u32)claim; }
 
 /* Moves a FIFO, whose active Superblock is exhausted with the word w, on to the next. 0: there is none. */
-XMC_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u64 active, xmc_u64 w) {
+XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u64 active, xmc_u64 w) {
   xmc_u32 id = xmc_active_id(active), next = XMC_NONE;
   if (id != XMC_NONE && !xmc_superblock_unlist(heap, id, cls, w))
     return 1; /* it has blocks again */
@@ -196,7 +196,7 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 s
 }
 
 /* Puts a new Superblock into use: `take` of its blocks are the caller's, the rest is settled. */
-XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 count, xmc_u32 take) {
+XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count, xmc_u32 take) {
   xmc_u64 w = xmc_word_make(cls, count, xmc_full_mask(count) & ~take);
   if (!xmc_word_free(w)) {
     xmc_store_relaxed64(xmc_word_of(heap, id), w);
@@ -204,15 +204,15 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 
   }
   w |= XMC_WORD_LISTED;
   xmc_store_release64(xmc_word_of(heap, id), w);
-  xmc_settle(heap, cls, id, w, 0);
+  xmc_settle(heap, me, cls, id, w, 0);
   if (xmc_load_relaxed64(&heap->scarce))
     xmc_add_acq_rel64(&heap->epoch, 1); /* somebody may have looked everywhere and just missed it */
 }
 
 /* A new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page
  * or XMC_NONE. */
-XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 order) {
-  xmc_u32 page = xmc_run_take(heap, order, xmc_class_is_small(cls) ? cls : cls & 3u), i;
+XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order) {
+  xmc_u32 page = xmc_run_take(heap, me, order, xmc_class_is_small(cls) ? cls : cls & 3u), i;
   XMC_ROLLED
   for (i = 0; page != XMC_NONE && i < 1u << order; i++)
     xmc_store_relaxed32(xmc_page_entry(heap, page + i), XMC_MAP(cls, i, xmc_class_blocks(cls, 1u << order)));
@@ -220,45 +220,50 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 ord
 }
 
 /* Starts a Superblock of a small class in the place that `slab` stands for. */
-XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want, xmc_claim slab) {
+XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want, xmc_claim slab) {
   xmc_u32 place = xmc_lowest32(xmc_claim_mask(slab)), left = xmc_class_blocks(cls, 1) - 32u * place;
   xmc_u32 count = left < 32u ? left : 32u, take = xmc_full_mask(want < count ? want : count);
   xmc_u32 id = xmc_id_page(heap, xmc_claim_id(slab)) * 32u + place;
-  xmc_superblock_start(heap, cls, id, count, take);
+  xmc_superblock_start(heap, me, cls, id, count, take);
   return xmc_claim_make(id, take);
 }
 
 /* Carves a new Superblock out of 2^order free pages. */
-XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want, xmc_u32 order) {
-  xmc_u32 page = xmc_pages_take(heap, cls, order), count, take;
+XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want, xmc_u32 order) {
+  xmc_u32 page = xmc_pages_take(heap, me, cls, order), count, take;
   if (page == XMC_NONE)
     return 0;
   count = xmc_class_blocks(cls, 1u << order);
   take = xmc_full_mask(want < count ? want : count);
-  xmc_superblock_start(heap, cls, page * 32u, count, take);
+  xmc_superblock_start(heap, me, cls, page * 32u, count, take);
   return xmc_claim_make(page * 32u, take);
 }
 
+/* Carves a new slab out of a free page: a claim of its first place. */
+XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
+  xmc_u32 page = xmc_pages_take(heap, me, cls, 0), id;
+  if (page == XMC_NONE)
+    return 0;
+  id = xmc_slab_id(heap, page);
+  xmc_superblock_start(heap, me, xmc_slab_class(cls), id, (xmc_class_blocks(cls, 1) + 31u) >> 5, 1u);
+  return xmc_claim_make(id, 1u);
+}
+
 /* Carves a new Superblock out of a slab or free pages. */
-XMC_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want) {
+XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want) {
   xmc_claim slab;
-  xmc_u32 page, slab_class = xmc_slab_class(cls);
+  xmc_u32 slab_class = xmc_slab_class(cls);
   if (!xmc_class_is_small(cls))
-    return xmc_superblock_carve(heap, cls, want, xmc_class_order(cls));
-  slab = xmc_fifo_claim(heap, slab_class, xmc_fifo_slot(heap, slab_class), 1);
-  if (!slab) {
-    page = xmc_pages_take(heap, cls, 0);
-    if (page == XMC_NONE)
-      return 0;
-    slab = xmc_claim_make(xmc_slab_id(heap, page), 1u);
-    xmc_superblock_start(heap, slab_class, xmc_claim_id(slab), (xmc_class_blocks(cls, 1) + 31u) >> 5, 1u);
-  }
-  return xmc_slab_start(heap, cls, want, slab);
+    return xmc_superblock_carve(heap, me, cls, want, xmc_class_order(cls));
+  slab = xmc_fifo_claim(heap, slab_class, xmc_fifo_slot(heap, me, slab_class), 1);
+  if (!slab)
+    slab = xmc_slab_carve(heap, me, cls);
+  return slab ? xmc_slab_start(heap, me, cls, want, slab) : 0;
 }
 
 /* Claims 1 to `want` Basicblocks of one Superblock, from the FIFO of a slot or new. 0: the last resort. */
-XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 want) {
+XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 slot, xmc_u32 want) {
   xmc_claim claim = xmc_fifo_claim(heap, cls, slot, want);
-  return claim ? claim : xmc_carve(heap, cls, want);
+  return claim ? claim : xmc_carve(heap, me, cls, want);
 }
 #endif

@@ -20,13 +20,13 @@
 XMC_FN int xmc_heap_is_ours(XMC_GLOBAL xmcHeap *heap) { return heap && heap->magic == XMC_MAGIC; }
 
 /* A request of pages, its address a multiple of `align` bytes, a power of two of at least a page */
-XMC_FN XMC_GLOBAL void *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, size_t size, size_t align) {
+XMC_FN XMC_GLOBAL void *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t size, size_t align) {
   xmc_u32 page = XMC_NONE;
   xmc_u64 base = (xmc_u64)(size_t)xmc_page_address(heap, 0), room = (xmc_u64)heap->pages << XMC_PAGE_SHIFT;
   if (size <= room && align <= room && !(base & (align < XMC_PAGE_BYTES ? align - 1u : XMC_PAGE_BYTES - 1u))) {
     xmc_u32 pages = (xmc_u32)(((xmc_u64)size + XMC_PAGE_BYTES - 1u) >> XMC_PAGE_SHIFT);
     xmc_u32 align_pages = align > XMC_PAGE_BYTES ? (xmc_u32)(align >> XMC_PAGE_SHIFT) : 1u;
-    page = xmc_memoryblock_malloc(heap, pages, align_pages, 0u - (xmc_u32)(base >> XMC_PAGE_SHIFT));
+    page = xmc_memoryblock_malloc(heap, me, pages, align_pages, 0u - (xmc_u32)(base >> XMC_PAGE_SHIFT));
   }
   if (page != XMC_NONE)
     return xmc_page_address(heap, page);
@@ -41,13 +41,13 @@ XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   if (size == 0 || !xmc_heap_is_ours(heap))
     return 0;
   if (size > XMC_MAX_CLASS_BYTES)
-    return xmc_pages_malloc(heap, size, 1);
+    return xmc_pages_malloc(heap, xmc_caller(), size, 1);
 #if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT
   if (size <= XMC_MAX_COMPARTMENT_BYTES)
-    block = xmc_compartment_malloc(heap, (xmc_u32)size);
+    block = xmc_compartment_malloc(heap, xmc_caller(), (xmc_u32)size);
   else
 #endif
-    block = xmc_class_malloc(heap, xmc_class_of((xmc_u32)size));
+    block = xmc_class_malloc(heap, xmc_caller(), xmc_class_of((xmc_u32)size));
   if (!block)
     xmc_count_failure(heap, size);
   return block;
@@ -61,13 +61,13 @@ XMC_FN void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
     return;
   place = xmc_find(heap, ptr);
   if (place.rest == 0 && place.cls < XMC_CLASSES) {
-    xmc_class_free(heap, place);
+    xmc_class_free(heap, xmc_caller(), place);
   } else if (place.rest == 0 && place.cls == XMC_CLASS_MEMORYBLOCK) {
     xmc_memoryblock_release(heap, place.id >> 5);
   } else {
     xmc_u64 header = xmc_compartment_find(heap, place, ptr);
     if (header)
-      xmc_compartment_free(heap, place, (XMC_GLOBAL char *)ptr, header);
+      xmc_compartment_free(heap, xmc_caller(), place, (XMC_GLOBAL char *)ptr, header);
     else
       xmc_count_invalid_free(heap, ptr);
   }
@@ -96,7 +96,7 @@ XMC_FN size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
 XMC_FN XMC_GLOBAL void *xmcCalloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t size) {
   size_t bytes = count * size, i;
   XMC_GLOBAL xmc_u64 *block;
-  if (size && count > ~(size_t)0 / size) { /* this form: of others LLVM makes what Oclgrind lacks */
+  if (xmc_mul_high64(count, size) != 0 || bytes != (xmc_u64)count * size) {
     if (xmc_heap_is_ours(heap))
       xmc_count_failure(heap, ~(size_t)0);
     return 0;
@@ -155,11 +155,11 @@ XMC_FN XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignme
     xmc_u32 cls = xmc_class_of((xmc_u32)(size < alignment ? alignment : size));
     while (xmc_class_bytes(cls) & (alignment - 1u))
       cls++; /* ends at 8 KiB at the latest */
-    block = xmc_class_malloc(heap, cls);
+    block = xmc_class_malloc(heap, xmc_caller(), cls);
     if (block)
       return block;
   }
-  return xmc_pages_malloc(heap, size, alignment);
+  return xmc_pages_malloc(heap, xmc_caller(), size, alignment);
 }
 
 /* References: offsets in the arena, the same on host and device, in every process; 0 is NULL. Pointers

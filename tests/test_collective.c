@@ -31,22 +31,7 @@ static void rounds(test_env *env, const char *name) {
   test_empty(env, heap);
 }
 
-/* PoCL 3's kernel compiler recurses without end on work-group calls inside a loop and brings the process
- * down; the benchmark's collective rows have them outside of loops there. */
-static void skip_on_pocl3(test_env *env) {
-  char version[256] = "";
-  CL_OK(clGetDeviceInfo(env->device->id, CL_DEVICE_VERSION, sizeof version, version, NULL));
-  if (strstr(version, "PoCL") || strstr(version, "pocl")) {
-    CL_OK(clGetDeviceInfo(env->device->id, CL_DRIVER_VERSION, sizeof version, version, NULL));
-    if (version[0] == '3' && version[1] == '.') {
-      print_message("           not run: PoCL %s cannot compile collective calls in a loop\n", version);
-      skip();
-    }
-  }
-}
-
 static void work_groups(test_env *env) {
-  skip_on_pocl3(env);
   rounds(env, "collective_group");
 }
 
@@ -68,7 +53,7 @@ static void exhausted(test_env *env) {
   size_t local = env->device->max_local < 256 ? env->device->max_local : 256, count = 2048 / local * local, i;
   xmc_heap heap = test_heap(env, 1u << 20);
   test_blocks b = blocks_new(env, heap, count, 64);
-  cl_kernel kernel = (skip_on_pocl3(env), test_kernel(env, heap, "collective.cl", "collective_group", NULL));
+  cl_kernel kernel = test_kernel(env, heap, "collective.cl", "collective_group", NULL);
   size_t failures;
   for (i = 0; i < 3; i++) {
     test_launch(env, kernel, count, local, "hmuUuuu", heap, b.records, 0u, (cl_ulong)1000, 1u, 0u,
