@@ -35,7 +35,7 @@ XMC_FN xmc_u64 xmc_run_starts(xmc_u64 x, xmc_u32 n) {
   return x;
 }
 
-/* Where runs of n pages, a power of two, lie side by side from the start of the span */
+/* Where runs of n pages lie side by side from the start of the span: the multiples of n */
 XMC_FN xmc_u64 xmc_run_places(xmc_u32 n) {
   xmc_u64 places = 1;
   XMC_ROLLED
@@ -72,13 +72,12 @@ XMC_FN void xmc_run_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 page
 }
 
 /* Claims up to `want` runs of `pages` (at most 64) in one span by one CAS; at least one, or 0. Returns
- * their pages as a mask: the r-th run (from 0) begins at its r * pages-th set bit. Runs of 2^k pages are taken
- * at multiples of 2^k as long as there is one: a page that is in use for a while then costs the span one run
+ * their pages as a mask: the r-th run (from 0) begins at its r * pages-th set bit. Runs of n pages are taken
+ * at multiples of n as long as there is one: a page that is in use for a while then costs the span one run
  * and not, by all that follows being shifted, another one when it comes back. */
 XMC_FN xmc_u64 xmc_span_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages, xmc_u32 want) {
   XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span);
-  xmc_u64 places = pages & (pages - 1u) ? ~(xmc_u64)0 : xmc_run_places(pages);
-  xmc_u64 seen = xmc_load_relaxed64(word), starts, mask, old;
+  xmc_u64 places = xmc_run_places(pages), seen = xmc_load_relaxed64(word), starts, mask, old;
   xmc_u32 n, first;
   XMC_ROLLED
   for (;;) { /* again only when somebody else changed the span */
