@@ -3,6 +3,11 @@
 
 static const size_t locals[] = {1, 7, 32, 33, 64, 128, 256, 1024};
 
+/* PoCL 6.0 brings the process down when a kernel with any sub-group function runs in groups of 1 or 2. */
+static size_t least_local(const char *name, xmc_heap heap) {
+  return !strcmp(name, "collective_sub_group") && !strstr(xmcGetBuildOptions(heap), "XMC_SIMT=1") ? 3 : 1;
+}
+
 static void rounds(test_env *env, const char *name) {
   size_t most = test_scaled(env, 512, 8192, 65536), l;
   xmc_heap heap = test_heap(env, test_scaled(env, 16u << 20, 128u << 20, 768u << 20));
@@ -11,6 +16,8 @@ static void rounds(test_env *env, const char *name) {
   cl_uint mode, free_mode;
   for (l = 0; l < sizeof locals / sizeof *locals && locals[l] <= env->device->max_local; l++) {
     size_t groups = locals[l] < 32 ? most / 64 : most / locals[l], count, i;
+    if (locals[l] < least_local(name, heap))
+      continue;
     groups = groups ? groups : 1;
     count = groups * locals[l];
     for (mode = 0; mode < 4; mode++)
