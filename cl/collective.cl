@@ -174,31 +174,30 @@ XMC_FN XMC_GLOBAL void *xmcMallocSubGroup(XMC_GLOBAL xmcHeap *heap, size_t size)
   return xmcMalloc(heap, size);
 #else
   XMC_GLOBAL void *block = 0;
-  xmc_u32 me = xmc_caller(), lane = get_sub_group_local_id();
-  int ours = xmc_heap_is_ours(heap), open = ours && size > 0 && size <= XMC_MAX_CLASS_BYTES, alone = !open;
-  xmc_u32 cls = open ? xmc_class_of((xmc_u32)size) : XMC_CLASS_NONE;
-  for (;;) {
-    xmc_u32 leader = sub_group_reduce_min(open ? lane : XMC_NONE), c, rank, want, got, id, take;
-    xmc_claim claim = 0;
-    int mine;
-    if (leader == XMC_NONE)
+  xmc_u32 me = xmc_caller(), c, next = 0, rank, want, served, got, id, take, cls = XMC_CLASS_NONE;
+  xmc_claim claim;
+  if (xmc_heap_is_ours(heap) && size > 0 && size <= XMC_MAX_CLASS_BYTES)
+    cls = xmc_class_of((xmc_u32)size);
+  for (;;) { /* a turn for each class that somebody wants */
+    c = sub_group_reduce_min(cls >= next ? cls : XMC_CLASS_NONE);
+    if (c == XMC_CLASS_NONE)
       break;
-    c = sub_group_broadcast(cls, leader);
-    mine = open && cls == c;
-    rank = xmc_sub_group_rank(mine, &want);
-    if (lane == leader)
-      claim = xmc_blocks_claim(heap, me, c, xmc_fifo_slot(heap, me, c), want < 32u ? want : 32u);
-    take = sub_group_broadcast(xmc_claim_mask(claim), leader);
-    id = sub_group_broadcast(xmc_claim_id(claim), leader);
-    got = xmc_popcount32(take);
-    if (mine && rank < got)
-      block = xmc_block_address(heap, cls, id, xmc_nth_bit(take, rank));
-    if (mine && (rank < got || !got)) {
-      open = 0;
-      alone = !got; /* the last resort is each work-item's own */
+    next = c + 1u;
+    rank = xmc_sub_group_rank(cls == c, &want);
+    for (served = 0; served < want; served += got) {
+      claim = 0;
+      if (get_sub_group_local_id() == 0)
+        claim = xmc_blocks_claim(heap, me, c, xmc_fifo_slot(heap, me, c), want - served < 32u ? want - served : 32u);
+      take = sub_group_broadcast(xmc_claim_mask(claim), 0);
+      id = sub_group_broadcast(xmc_claim_id(claim), 0);
+      got = xmc_popcount32(take);
+      if (cls == c && rank - served < got)
+        block = xmc_block_address(heap, cls, id, xmc_nth_bit(take, rank - served));
+      if (!got)
+        break; /* the last resort is each work-item's own */
     }
   }
-  return alone ? xmcMalloc(heap, size) : block;
+  return block ? block : xmcMalloc(heap, size);
 #endif
 }
 
