@@ -9,14 +9,14 @@ static size_t least_local(const char *name, xmc_heap heap) {
 }
 
 static void rounds(test_env *env, const char *name) {
-  size_t most = test_scaled(env, 512, 8192, 65536), l;
+  size_t most = test_scaled(env, 128, 8192, 65536), l;
   xmc_heap heap = test_heap(env, test_scaled(env, 16u << 20, 128u << 20, 768u << 20));
   test_blocks b = blocks_new(env, heap, most + 1024, 64);
   cl_kernel kernel = test_kernel(env, heap, "collective.cl", name, NULL);
   cl_uint mode, free_mode;
   for (l = 0; l < sizeof locals / sizeof *locals && locals[l] <= env->device->max_local; l++) {
     size_t groups = locals[l] < 32 ? most / 64 : most / locals[l], count, i;
-    if (locals[l] < least_local(name, heap))
+    if (locals[l] < least_local(name, heap) || locals[l] > test_scaled(env, 256, 1024, 1024))
       continue;
     groups = groups ? groups : 1;
     count = groups * locals[l];

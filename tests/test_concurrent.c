@@ -3,7 +3,7 @@
 #include "support/churn.h"
 
 static void churn_alone(test_env *env) {
-  size_t items = test_scaled(env, 256, 4096, 65536), launch;
+  size_t items = test_scaled(env, 64, 4096, 65536), launch;
   xmc_heap heap = test_heap(env, test_scaled(env, 8u << 20, 64u << 20, 1024u << 20));
   test_churn c = churn_new(env, heap, items, 8, (cl_uint)test_scaled(env, 8, 24, 64), 3000, 1);
   cl_uint counts[CHURN_COUNTS];
@@ -22,7 +22,7 @@ static void churn_alone(test_env *env) {
 
 /* The heap is too small for what lives: requests fail and others go on. */
 static void churn_starved(test_env *env) {
-  size_t items = test_scaled(env, 256, 2048, 16384), launch;
+  size_t items = test_scaled(env, 64, 2048, 16384), launch;
   xmc_heap heap = test_heap(env, test_scaled(env, 1u << 20, 4u << 20, 32u << 20));
   test_churn c = churn_new(env, heap, items, 16, (cl_uint)test_scaled(env, 24, 48, 64), 6000, 2);
   cl_uint counts[CHURN_COUNTS], failures = 0;
@@ -60,7 +60,7 @@ static void exchange(test_env *env) {
 }
 
 static void two_queues(test_env *env) {
-  size_t items = test_scaled(env, 256, 4096, 32768), launch;
+  size_t items = test_scaled(env, 64, 4096, 32768), launch;
   xmc_heap heap = test_heap(env, test_scaled(env, 8u << 20, 64u << 20, 1024u << 20));
   cl_command_queue other = test_queue(env);
   test_churn a = churn_new(env, heap, items, 8, (cl_uint)test_scaled(env, 8, 24, 64), 2000, 3);

@@ -7,7 +7,7 @@ static void expect_all(size_t failures) { assert_int_equal(failures, 0); }
 /* Sizes 1, 2, 3 … in small steps to 4,096, all in one launch */
 static void small_steps_mixed(test_env *env) {
   xmc_heap heap = test_heap(env, test_scaled(env, 8u << 20, 64u << 20, 256u << 20));
-  size_t count = test_scaled(env, 512, 8192, 65536), i;
+  size_t count = test_scaled(env, 256, 8192, 65536), i;
   test_blocks b = blocks_new(env, heap, count, 64);
   cl_ulong *sizes = test_alloc(env, count * sizeof *sizes);
   for (i = 0; i < count; i++)

@@ -32,7 +32,7 @@ static void try_shape(test_env *env, test_blocks *b, cl_kernel kernel, cl_uint d
 }
 
 static void one_dimension(test_env *env) {
-  size_t most = test_scaled(env, 2048, 16384, 131072), i;
+  size_t most = test_scaled(env, 512, 16384, 131072), i;
   xmc_heap heap = test_heap(env, test_scaled(env, 4u << 20, 32u << 20, 128u << 20));
   test_blocks b = blocks_new(env, heap, most + 1024, 64);
   cl_kernel kernel = test_kernel(env, heap, "shapes.cl", "shape_all", NULL);
@@ -87,7 +87,7 @@ static void few_lanes(test_env *env) {
 }
 
 static void divergent(test_env *env) {
-  size_t count = test_scaled(env, 512, 8192, 65536), l, round;
+  size_t count = test_scaled(env, 256, 8192, 65536), l, round;
   xmc_heap heap = test_heap(env, test_scaled(env, 8u << 20, 64u << 20, 256u << 20));
   test_blocks b = blocks_new(env, heap, count, 64);
   cl_kernel kernel = test_kernel(env, heap, "shapes.cl", "shape_divergent", NULL);
