@@ -35,7 +35,7 @@
  *   listed(W) and not parked   =>  some FIFO of class(W) holds W
  *   parked(W)                  =>  bit (class, span) of the parked bitmap is set
  *   W not in use               <=>  W == XMC_WORD_RETIRED, which no free can change
- *   span s has a free run of 2^k pages  =>  bit k of byte s of the index is set, on all its levels
+ *   2^k pages at a multiple of 2^k are free in span s  =>  bit k of byte s of the index is set, on all levels
  * While calls are under way each implication may lag behind by the calls under way.
  */
 #ifndef XMC_ARENA_H
@@ -146,11 +146,12 @@ typedef struct xmcHeap {
   xmc_u64 invalid_frees;
   xmc_u64 first_double_free;  /* offset in the arena + 1, so that 0 means none */
   xmc_u64 first_invalid_free;
-  xmc_u64 scarce;             /* 1 once a request came to the last resort: then the next two are kept */
-  xmc_u64 holders;            /* work-items that just now hold more room than they will keep */
-  xmc_u64 epoch;              /* moves when room became findable that a search may just have missed */
+  xmc_u64 scarce;             /* 1 once a request came to the last resort: then the next is kept */
+  xmc_u64 flux;               /* bits 0..31: work-items that just now hold more room than they will keep; above:
+                                 moves when room became findable that a search may just have missed */
 } xmcHeap;
 
+#define XMC_FLUX_MOVED ((xmc_u64)1 << 32)
 #define XMC_HEADER_BYTES 1024u
 
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_at64(XMC_GLOBAL xmcHeap *heap, xmc_u64 offset) {

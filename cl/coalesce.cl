@@ -70,13 +70,14 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
 
 /* The last resort, each lane for itself: a block of the class, a larger one when there is no other, or 0. */
 XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
-  xmc_u32 epoch, turns = 0;
+  xmc_u32 turns = 0;
   xmc_claim claim;
+  xmc_u64 flux;
   XMC_ROLLED
   do { /* again only when there is room now */
-    epoch = xmc_search_begins(heap);
+    flux = xmc_search_begins(heap);
     claim = xmc_last_claim(heap, me, cls);
-  } while (!claim && xmc_make_room(heap, me, 1u, 0, epoch, &turns));
+  } while (!claim && xmc_make_room(heap, me, 1u, 0, flux, &turns));
   if (!claim) {
     claim = xmc_steal(heap, cls + 1u, XMC_CLASSES);
     if (!claim)
@@ -109,7 +110,7 @@ XMC_FN xmc_u32 xmc_run_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page
     span = 0;
     mask = 0;
     if (rank == 0)
-      mask = xmc_run_claim(heap, me, pages, xmc_lanes_count(group), &span);
+      mask = xmc_run_claim(heap, me, pages, xmc_lanes_count(group), 0, &span);
     low = xmc_shuffle32(group, (xmc_u32)mask, first);
     high = xmc_shuffle32(group, (xmc_u32)(mask >> 32), first);
     span = xmc_shuffle32(group, span, first);
@@ -124,28 +125,31 @@ XMC_FN xmc_u32 xmc_run_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page
     group = xmc_lanes_drop(group, got);
   }
 #else
-  return xmc_memoryblock_claim(heap, me, pages, 1, 0);
+  return xmc_memoryblock_claim(heap, me, pages, 1, 0, 0);
 #endif
 }
 
 /* A run of pages as one block, or XMC_NONE. */
 XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align, xmc_u32 phase) {
-  xmc_u32 page, epoch, turns = 0;
-  if (pages + align - 1u < pages || pages + align - 1u > heap->pages)
+  xmc_u32 page, want = pages + align - 1u, order = want > 1u ? 1u + xmc_highest32(want - 1u) : 0u, turns = 0;
+  xmc_u64 flux;
+  int anywhere = 0;
+  if (want < pages || want > heap->pages)
     return XMC_NONE;
   XMC_ROLLED
-  for (;;) { /* again only when somebody made room */
-    if (align == 1u && pages <= XMC_SPAN_PAGES)
+  for (;;) { /* again only when somebody made room, at last for a run wherever it begins */
+    if (align == 1u && pages <= XMC_SPAN_PAGES && !anywhere)
       page = xmc_run_malloc(heap, me, pages);
     else
-      page = xmc_memoryblock_claim(heap, me, pages, align, phase);
+      page = xmc_memoryblock_claim(heap, me, pages, align, phase, anywhere);
     if (page != XMC_NONE) {
       xmc_memoryblock_start(heap, page, pages);
       return page;
     }
-    epoch = xmc_search_begins(heap);
-    if (!xmc_make_room(heap, me, XMC_NONE, pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, epoch, &turns))
+    if (anywhere)
       return XMC_NONE;
+    flux = xmc_search_begins(heap);
+    anywhere = !xmc_make_room(heap, me, XMC_NONE, order, flux, &turns);
   }
 }
 
@@ -191,35 +195,42 @@ XMC_FN xmc_u64 xmc_compartment_find(XMC_GLOBAL xmcHeap *heap, xmc_place place, X
 #if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT
 XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 size) {
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, 0)), rest;
-  xmc_u32 mine = xmc_compartment_bytes(size), before = 0, total = XMC_COALESCED_HEADER_BYTES;
-  xmc_u32 first = xmc_lanes_first(group), id = 0, bit = XMC_NONE;
-  XMC_GLOBAL char *block;
+  xmc_u32 mine = xmc_compartment_bytes(size), before = 0, total = XMC_COALESCED_HEADER_BYTES, lane, cls, ask, alone;
+  xmc_u32 first = xmc_lanes_first(group), low, high;
+  XMC_GLOBAL char *block = 0;
+  xmc_u64 offset = 0;
   for (rest = group; rest; rest = xmc_lanes_drop(rest, 1)) {
-    xmc_u32 lane = xmc_lanes_first(rest);
+    lane = xmc_lanes_first(rest);
     if (lane == xmc_lane())
       before = total;
     total += xmc_shuffle32(group, mine, lane);
   }
-  if (xmc_lanes_count(group) == 1u || total > XMC_MAX_CLASS_BYTES)
-    return xmc_class_malloc(heap, me, xmc_class_of(size));
-  if (xmc_lane() == first) {
-    xmc_claim claim = xmc_blocks_claim(heap, me, xmc_class_of(total), xmc_fifo_slot(heap, me, xmc_class_of(total)), 1);
-    if (claim) {
-      bit = xmc_lowest32(xmc_claim_mask(claim));
-      id = xmc_claim_id(claim);
-      block = xmc_block_address(heap, xmc_class_of(total), id, bit);
+  before += XMC_COMPARTMENT_HEADER_BYTES;
+  alone = xmc_lanes_count(group) == 1u || total > XMC_MAX_CLASS_BYTES;
+  XMC_ROLLED
+  for (;;) { /* a second time, each for itself, when there is no room for all together */
+    cls = xmc_class_of(alone ? size : total);
+    ask = alone || xmc_lane() == first;
+    if (ask)
+      block = xmc_class_malloc(heap, me, cls);
+    if (alone)
+      return block;
+    if (block) {
+      offset = xmc_arena_offset(heap, block);
       xmc_store_relaxed64((XMC_GLOBAL xmc_u64 *)block, xmc_lanes_count(group));
     }
+    xmc_lanes_sync(group); /* the count before any compartment is known */
+    low = xmc_shuffle32(group, (xmc_u32)offset, first);
+    high = xmc_shuffle32(group, (xmc_u32)(offset >> 32), first);
+    offset = (xmc_u64)high << 32 | low;
+    if (offset)
+      break;
+    alone = 1;
   }
-  xmc_lanes_sync(group); /* the count before any compartment is known */
-  bit = xmc_shuffle32(group, bit, first);
-  id = xmc_shuffle32(group, id, first);
-  if (bit == XMC_NONE) /* no room for all together */
-    return xmc_class_malloc(heap, me, xmc_class_of(size));
-  block = xmc_block_address(heap, xmc_class_of(total), id, bit) + before + XMC_COMPARTMENT_HEADER_BYTES;
+  offset += before;
+  block = (XMC_GLOBAL char *)heap + offset;
   xmc_store_relaxed64((XMC_GLOBAL xmc_u64 *)block - 1,
-                      xmc_compartment_header(xmc_arena_offset(heap, block), before + XMC_COMPARTMENT_HEADER_BYTES,
-                                             mine - XMC_COMPARTMENT_HEADER_BYTES));
+                      xmc_compartment_header(offset, before, mine - XMC_COMPARTMENT_HEADER_BYTES));
   return block;
 }
 #endif

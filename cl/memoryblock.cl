@@ -35,15 +35,6 @@ XMC_FN xmc_u64 xmc_run_starts(xmc_u64 x, xmc_u32 n) {
   return x;
 }
 
-/* Where runs of n pages lie side by side from the start of the span: the multiples of n */
-XMC_FN xmc_u64 xmc_run_places(xmc_u32 n) {
-  xmc_u64 places = 1;
-  XMC_ROLLED
-  for (; n < 64u; n <<= 1)
-    places |= places << n;
-  return places;
-}
-
 /* Gives pages of one span back. The caller owns them, nothing refers to them any more, and a release fence
  * stands between the last use of them and this. */
 XMC_FN void xmc_span_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) {
@@ -72,17 +63,18 @@ XMC_FN void xmc_run_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 page
 }
 
 /* Claims up to `want` runs of `pages` (at most 64) in one span by one CAS; at least one, or 0. Returns
- * their pages as a mask: the r-th run (from 0) begins at its r * pages-th set bit. Runs of n pages are taken
- * at multiples of n as long as there is one: a page that is in use for a while then costs the span one run
- * and not, by all that follows being shifted, another one when it comes back. */
-XMC_FN xmc_u64 xmc_span_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages, xmc_u32 want) {
+ * their pages as a mask: the r-th run (from 0) begins at its r * pages-th set bit. Runs of 2^k pages are taken
+ * at multiples of 2^k only, but for `anywhere`: where they are shifted by a page that is in use for a moment, the
+ * span frays and holds one run less. */
+XMC_FN xmc_u64 xmc_span_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages, xmc_u32 want, int anywhere) {
   XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span);
   xmc_u64 places = xmc_run_places(pages), seen = xmc_load_relaxed64(word), starts, mask, old;
   xmc_u32 n, first;
+  anywhere |= 64u % pages != 0; /* not a power of two */
   XMC_ROLLED
   for (;;) { /* again only when somebody else changed the span */
     starts = xmc_run_starts(seen, pages);
-    if (starts & places)
+    if ((starts & places) || !anywhere)
       starts &= places;
     mask = 0;
     n = 0;
@@ -102,7 +94,7 @@ XMC_FN xmc_u64 xmc_span_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
   }
 }
 
-/* The index misled us: there is no run of 2^order pages in this span, if another look agrees. */
+/* The index misled us: 2^order pages are not free in this span, if another look agrees. */
 XMC_FN void xmc_span_mend(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order) {
   xmc_u32 wrong = 1u << order & ~xmc_run_orders(xmc_load_relaxed64(xmc_span_word(heap, span)));
   if (!wrong)
@@ -121,8 +113,11 @@ XMC_FN int xmc_run_claim_numbered(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u
   xmc_u64 got = xmc_and_acquire64(word, ~mask) & mask;
   if (got == mask)
     return 1;
-  if (got) /* part of it was free: that goes back */
+  if (got) { /* part of it was free: that goes back */
     xmc_span_release(heap, n >> (XMC_SPAN_SHIFT - order), got);
+    if (xmc_load_relaxed64(&heap->scarce))
+      xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
+  }
   return 0;
 }
 
@@ -150,7 +145,7 @@ XMC_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order,
     span = xmc_index_find(heap, order, xmc_any_number(me));
     if (span == XMC_NONE)
       return XMC_NONE;
-    mask = xmc_span_claim(heap, span, 1u << order, 1);
+    mask = xmc_span_claim(heap, span, 1u << order, 1, 0);
     if (mask)
       return span * XMC_SPAN_PAGES + xmc_lowest64(mask);
     xmc_span_mend(heap, span, order);
@@ -158,29 +153,23 @@ XMC_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order,
 }
 
 /* Claims up to `want` runs of `pages` pages, 1 to 64, in one span: their mask, and the span in *at. 0: there
- * is no such run. */
-XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 want, xmc_u32 *at) {
-  xmc_u32 order = pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, span;
-  xmc_u64 mask = 0;
+ * is none in sight of the index, or, with `anywhere`, none. */
+XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 want, int anywhere,
+                             xmc_u32 *at) {
+  xmc_u32 order = pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, span, turn = 0;
+  xmc_u64 mask;
   XMC_ROLLED
   for (;;) { /* again only for another span, or after the index was mended */
-    span = xmc_index_find(heap, order, xmc_any_number(me));
-    if (span == XMC_NONE)
-      break;
-    mask = xmc_span_claim(heap, span, pages, want);
+    span = anywhere ? turn++ : xmc_index_find(heap, order, xmc_any_number(me));
+    if (span >= heap->spans)
+      return 0;
+    mask = xmc_span_claim(heap, span, pages, want, anywhere);
     *at = span;
     if (mask)
       return mask;
-    xmc_span_mend(heap, span, order);
+    if (!anywhere)
+      xmc_span_mend(heap, span, order);
   }
-  if (pages != 1u << order) { /* no run of 2^order pages is left, but one of `pages` may be */
-    XMC_ROLLED
-    for (span = 0; span < heap->spans && !mask; span++) {
-      *at = span;
-      mask = xmc_span_claim(heap, span, pages, want);
-    }
-  }
-  return mask;
 }
 
 /* Claims spans [span, span + ceil(pages / 64)), the last one in part. Returns how many spans were there,
@@ -225,7 +214,7 @@ XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
 }
 
 /* Claims a run of more than 64 pages. Two such requests may meet and both step back; then the one that
- * began further up was stopped by a block in use, or succeeds. A step back moves `epoch`, and requests
+ * began further up was stopped by a block in use, or succeeds. A step back moves `flux`, and requests
  * that failed meanwhile look again. */
 XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
   xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, span = 0, n;
@@ -239,14 +228,14 @@ XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
       if (n == need)
         return span * XMC_SPAN_PAGES;
       if (n > 0)
-        xmc_add_acq_rel64(&heap->epoch, 1);
+        xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
     }
     span += n + 1u;
   }
   return XMC_NONE;
 }
 /* Runs that the index misses, because a work-item stopped half-way, are found by looking at every span:
- * part of the last resort. Returns 1 if it mended something or saw a run of 2^order pages. */
+ * part of the last resort. Returns 1 if it mended something or saw 2^order free pages at a multiple of that. */
 XMC_FN int xmc_index_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 order) {
   xmc_u32 span, level, found = 0, orders, i, known;
   XMC_ROLLED

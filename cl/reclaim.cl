@@ -42,8 +42,10 @@ XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
       xmc_superblock_unlist(heap, id, cls, w);
     if (take) { /* with the parked bit it took the duty, unless the Superblock is exhausted */
       w &= ~XMC_WORD_PARKED & ~(xmc_u64)take;
-      if (xmc_word_available(w, cls) || !xmc_superblock_unlist(heap, id, cls, w))
+      if (xmc_word_available(w, cls) || !xmc_superblock_unlist(heap, id, cls, w)) {
         xmc_settle(heap, me, cls, id, w, 0);
+        xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
+      }
       return xmc_claim_make(id, take);
     }
   }
@@ -101,15 +103,14 @@ XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
 XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
   if (xmc_word_class(w) != cls || !xmc_word_is_whole(w))
     return 0;
-  xmc_add_acq_rel64(&heap->holders, 1);
+  xmc_flux_begin(heap);
   w = xmc_superblock_retire(heap, id, cls, w);
   if (w) {
     id = xmc_give_back(heap, me, cls, id, w, 0);
     if (id != XMC_NONE) /* a slab with a free place again */
       xmc_put(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, me, xmc_slab_class(cls)), id);
-    xmc_add_acq_rel64(&heap->epoch, 1);
   }
-  xmc_add_acq_rel64(&heap->holders, ~(xmc_u64)0);
+  xmc_flux_end(heap, w != 0);
   return w != 0;
 }
 
@@ -180,10 +181,13 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   }
   if (claim && from == cls)
     return claim;
-  xmc_add_relaxed64(&heap->holders, 1); /* of a whole Superblock for one block */
+  if (xmc_class_is_small(cls) && claim)
+    return xmc_slab_start(heap, me, cls, 1, claim);
+  if (xmc_index_find(heap, 0, 0) == XMC_NONE) /* a million requests that find nothing must not all seem to hold something */
+    return 0;
+  xmc_flux_begin(heap); /* of a whole Superblock for one block */
   if (xmc_class_is_small(cls)) {
-    if (!claim)
-      claim = xmc_slab_carve(heap, me, cls);
+    claim = xmc_slab_carve(heap, me, cls);
     if (claim)
       claim = xmc_slab_start(heap, me, cls, 1, claim);
   } else {
@@ -191,26 +195,30 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     while (!claim && order > 0)
       claim = xmc_superblock_carve(heap, me, cls, 1, --order);
   }
-  xmc_add_acq_rel64(&heap->holders, ~(xmc_u64)0);
+  xmc_flux_end(heap, claim != 0);
   return claim;
 }
 
 /* Called when nothing was found: makes room by retiring what is wholly free. 0: there is none, nobody made
- * any since `epoch` was read, no span has a run of 2^order pages, and nobody holds more than it will keep; the
- * last is believed XMC_PATIENCE times, because whoever holds may have stopped for good. */
-#define XMC_PATIENCE 8u
-XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, xmc_u32 order, xmc_u32 epoch, xmc_u32 *turns) {
-  xmc_u32 retired;
-  retired = xmc_reclaim(heap, me, enough);
-  if (retired || (xmc_u32)xmc_load_acquire64(&heap->epoch) != epoch || xmc_index_sweep(heap, order))
+ * any since `flux` was read, no span has 2^order pages, and nobody holds more than it will keep. The last
+ * is believed XMC_PATIENCE times, because whoever holds may have stopped for good; and all is looked at twice,
+ * because those who took room before it was scarce did not say so. */
+#define XMC_PATIENCE 32u
+XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, xmc_u32 order, xmc_u64 flux,
+                         xmc_u32 *turns) {
+  xmc_u64 now;
+  if (xmc_reclaim(heap, me, enough))
     return 1;
-  return xmc_load_acquire64(&heap->holders) != 0 && (*turns)++ < XMC_PATIENCE;
+  now = xmc_load_acquire64(&heap->flux);
+  if (now >> 32 != flux >> 32 || xmc_index_sweep(heap, order))
+    return 1;
+  return (*turns)++ < ((xmc_u32)now ? XMC_PATIENCE : 1u);
 }
 
-/* The epoch to give to xmc_make_room; from now on those who make room findable say so. */
-XMC_FN xmc_u32 xmc_search_begins(XMC_GLOBAL xmcHeap *heap) {
+/* The state of flux to give to xmc_make_room; from now on those who make room findable say so. */
+XMC_FN xmc_u64 xmc_search_begins(XMC_GLOBAL xmcHeap *heap) {
   if (!xmc_load_relaxed64(&heap->scarce))
     xmc_cas_acq_rel64(&heap->scarce, 0, 1);
-  return (xmc_u32)xmc_load_acquire64(&heap->epoch);
+  return xmc_load_acquire64(&heap->flux);
 }
 #endif

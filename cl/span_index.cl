@@ -1,7 +1,7 @@
 /* The span index: where free runs of pages are.
  *
- * A byte for each span has bit k set if the span has a run of 2^k free pages (k = 0 … 6). A byte one level
- * up is the union of eight, three levels of words:
+ * A byte for each span has bit k set if the span has 2^k free pages that begin at a multiple of 2^k (k = 0 … 6).
+ * A byte one level up is the union of eight, three levels of words:
  *
  *   level 2   [ 8 bytes: 64 spans each ]        1 word for 512 spans; searched one after another
  *   level 1   [ 8 bytes:  8 spans each ]        1 word for 64 spans
@@ -18,18 +18,30 @@
 #include "arena.h"
 #include "platform.h"
 
-/* The k for which x has a run of 2^k set bits, as a mask */
-XMC_FN xmc_u32 xmc_run_orders(xmc_u64 x) {
-  xmc_u32 orders = 0, step = 1;
+/* Where runs of n pages lie side by side from the start of a span: the multiples of n */
+XMC_FN xmc_u64 xmc_run_places(xmc_u32 n) {
+  xmc_u64 places = 1;
   XMC_ROLLED
-  while (x) { /* at step 64 nothing is shifted any more */
-    orders |= step;
-    if (step == 64u)
-      break;
-    x &= x >> step;
-    step <<= 1;
-  }
-  return orders;
+  for (; n < 64u; n <<= 1)
+    places |= places << n;
+  return places;
+}
+
+/* The k for which x has 2^k set bits at a multiple of 2^k, as a mask */
+XMC_FN xmc_u32 xmc_run_orders(xmc_u64 x) {
+  xmc_u32 orders = x != 0;
+  x &= x >> 1 & 0x5555555555555555u; /* each step: where runs twice as long begin */
+  orders |= (xmc_u32)(x != 0) << 1;
+  x &= x >> 2 & 0x1111111111111111u;
+  orders |= (xmc_u32)(x != 0) << 2;
+  x &= x >> 4 & 0x0101010101010101u;
+  orders |= (xmc_u32)(x != 0) << 3;
+  x &= x >> 8 & 0x0001000100010001u;
+  orders |= (xmc_u32)(x != 0) << 4;
+  x &= x >> 16 & 0x0000000100000001u;
+  orders |= (xmc_u32)(x != 0) << 5;
+  x &= x >> 32 & 1u;
+  return orders | (xmc_u32)x << 6;
 }
 
 /* The union of a word's eight bytes */

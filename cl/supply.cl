@@ -155,20 +155,23 @@ XMC_FN xmc_u32 xmc_claim_mask(xmc_claim claim) { return (xmc_u32)claim; }
 /* Moves a FIFO, whose active Superblock is exhausted with the word w, on to the next. 0: there is none. */
 XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u64 active, xmc_u64 w) {
   xmc_u32 id = xmc_active_id(active), next = XMC_NONE;
+  int moved;
   if (id != XMC_NONE && !xmc_superblock_unlist(heap, id, cls, w))
     return 1; /* it has blocks again */
   if (!xmc_fifo_looks_empty(xmc_fifo_at(heap, cls, slot)))
     next = xmc_fifo_dequeue(xmc_fifo_at(heap, cls, slot));
   if (id == XMC_NONE && next == XMC_NONE)
     return 0;
-  if (xmc_cas_release64(&xmc_fifo_at(heap, cls, slot)->active, active, xmc_active_next(active, next)) != active) {
-    if (next != XMC_NONE) /* somebody else moved it on */
-      xmc_put(heap, cls, slot, next);
-    return 1;
-  }
-  if (next != XMC_NONE && id == XMC_NONE) /* it was in nobody's sight for a moment */
+  moved = xmc_cas_release64(&xmc_fifo_at(heap, cls, slot)->active, active, xmc_active_next(active, next)) == active;
+  if (next == XMC_NONE)
+    return !moved; /* somebody else moved it on */
+  if (!moved)
+    xmc_put(heap, cls, slot, next);
+  else if (id == XMC_NONE)
     xmc_fifo_mark_busy(heap, cls, slot);
-  return next != XMC_NONE;
+  if (xmc_load_relaxed64(&heap->scarce)) /* it was in nobody's sight for a moment */
+    xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
+  return 1;
 }
 
 /* Claims up to `want` blocks from the FIFO of one slot. */
@@ -195,6 +198,13 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 s
   return 0;
 }
 
+/* Once room is scarce, who takes more of it than it will keep says so before and after: a search that finds
+ * nothing meanwhile is not the last. */
+XMC_FN void xmc_flux_begin(XMC_GLOBAL xmcHeap *heap) { xmc_add_acq_rel64(&heap->flux, 1); }
+XMC_FN void xmc_flux_end(XMC_GLOBAL xmcHeap *heap, int moved) {
+  xmc_add_acq_rel64(&heap->flux, moved ? XMC_FLUX_MOVED - 1u : ~(xmc_u64)0);
+}
+
 /* Puts a new Superblock into use: `take` of its blocks are the caller's, the rest is settled. */
 XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count, xmc_u32 take) {
   xmc_u64 w = xmc_word_make(cls, count, xmc_full_mask(count) & ~take);
@@ -205,8 +215,6 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   w |= XMC_WORD_LISTED;
   xmc_store_release64(xmc_word_of(heap, id), w);
   xmc_settle(heap, me, cls, id, w, 0);
-  if (xmc_load_relaxed64(&heap->scarce))
-    xmc_add_acq_rel64(&heap->epoch, 1); /* somebody may have looked everywhere and just missed it */
 }
 
 /* A new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page
@@ -251,14 +259,22 @@ XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
 
 /* Carves a new Superblock out of a slab or free pages. */
 XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want) {
-  xmc_claim slab;
-  xmc_u32 slab_class = xmc_slab_class(cls);
-  if (!xmc_class_is_small(cls))
-    return xmc_superblock_carve(heap, me, cls, want, xmc_class_order(cls));
-  slab = xmc_fifo_claim(heap, slab_class, xmc_fifo_slot(heap, me, slab_class), 1);
-  if (!slab)
-    slab = xmc_slab_carve(heap, me, cls);
-  return slab ? xmc_slab_start(heap, me, cls, want, slab) : 0;
+  xmc_u64 scarce = xmc_load_relaxed64(&heap->scarce);
+  xmc_claim claim;
+  if (scarce)
+    xmc_flux_begin(heap);
+  if (xmc_class_is_small(cls)) {
+    claim = xmc_fifo_claim(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, me, xmc_slab_class(cls)), 1);
+    if (!claim)
+      claim = xmc_slab_carve(heap, me, cls);
+    if (claim)
+      claim = xmc_slab_start(heap, me, cls, want, claim);
+  } else {
+    claim = xmc_superblock_carve(heap, me, cls, want, xmc_class_order(cls));
+  }
+  if (scarce)
+    xmc_flux_end(heap, claim != 0);
+  return claim;
 }
 
 /* Claims 1 to `want` Basicblocks of one Superblock, from the FIFO of a slot or new. 0: the last resort. */

@@ -22,7 +22,7 @@ static void churn_alone(test_env *env) {
 
 /* The heap is too small for what lives: requests fail and others go on. */
 static void churn_starved(test_env *env) {
-  size_t items = test_scaled(env, 64, 2048, 16384), launch;
+  size_t items = test_scaled(env, 256, 2048, 16384), launch;
   xmc_heap heap = test_heap(env, test_scaled(env, 1u << 20, 4u << 20, 32u << 20));
   test_churn c = churn_new(env, heap, items, 16, (cl_uint)test_scaled(env, 24, 48, 64), 6000, 2);
   cl_uint counts[CHURN_COUNTS], failures = 0;

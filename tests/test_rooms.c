@@ -303,7 +303,7 @@ static void runs_of_bits(void **state) {
         starts |= (xmc_u64)1 << s;
     assert_true(xmc_run_starts(x, n) == starts);
     for (k = 0; k < XMC_ORDERS; k++)
-      for (s = 0; s + (1u << k) <= 64; s++)
+      for (s = 0; s < 64; s += 1u << k)
         if ((x & xmc_run_mask(s, 1u << k)) == xmc_run_mask(s, 1u << k))
           orders |= 1u << k;
     assert_int_equal(xmc_run_orders(x), orders);
@@ -334,7 +334,7 @@ static xmc_u32 claim_run(xmcHeap *heap, uint64_t way, xmc_u32 *pages) {
     *pages = 1u << order;
     return xmc_run_take(heap, xmc_caller(), order, (xmc_u32)(way >> 32) % 15);
   }
-  mask = xmc_run_claim(heap, xmc_caller(), *pages, 1 + (xmc_u32)way % 3, &span);
+  mask = xmc_run_claim(heap, xmc_caller(), *pages, 1 + (xmc_u32)way % 3, (int)(way >> 40 & 1), &span);
   if (!mask)
     return XMC_NONE;
   /* several runs at once lie in the order of their bits; the first is kept */

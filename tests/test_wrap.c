@@ -27,7 +27,7 @@ static cl_uint furthest(test_env *env, xmc_heap heap, cl_uint start, int *wrappe
 
 static void churn_over_the_end(test_env *env) {
   static const cl_uint starts[] = {0, 0xffffffffu, 0xfffffffeu, 0xfffffffcu, 0xfffffff0u, 0x7fffffffu};
-  size_t items = test_scaled(env, 64, 2048, 16384), s;
+  size_t items = test_scaled(env, 160, 2048, 16384), s;
   if (env->config.fifos == 0)
     skip();
   for (s = 0; s < sizeof starts / sizeof *starts; s++) {
