@@ -9,8 +9,13 @@
 #include "reclaim.cl"
 #include "supply.cl"
 
+/* `data`: of the header */
+XMC_FN XMC_GLOBAL char *xmc_block_at(XMC_GLOBAL xmcHeap *heap, xmc_u64 data, xmc_u32 cls, xmc_u32 id, xmc_u32 bit) {
+  return (XMC_GLOBAL char *)heap + data + ((xmc_u64)(id >> 5) << XMC_PAGE_SHIFT) +
+         ((id & 31u) * 32u + bit) * xmc_class_bytes(cls);
+}
 XMC_FN XMC_GLOBAL char *xmc_block_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 bit) {
-  return xmc_page_address(heap, id >> 5) + (xmc_u64)((id & 31u) * 32u + bit) * xmc_class_bytes(cls);
+  return xmc_block_at(heap, heap->data, cls, id, bit);
 }
 
 /* Makes a claimed run a Memoryblock. */
@@ -55,16 +60,30 @@ typedef struct xmc_place {
   xmc_u32 rest; /* bytes from the start of the block */
 } xmc_place;
 
-XMC_FN xmc_place xmc_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) {
+/* What a release needs of the header, read at once. */
+typedef struct xmc_map_view {
+  xmc_u64 magic, data, words, page_map, data_bytes;
+} xmc_map_view;
+XMC_FN xmc_map_view xmc_map_view_of(XMC_GLOBAL xmcHeap *heap) {
+  xmc_map_view view;
+  xmc_u64 fifos;
+  xmc_load_pair(&heap->magic, &view.magic, &view.data);
+  xmc_load_pair(&heap->words, &view.words, &fifos);
+  xmc_load_pair(&heap->page_map, &view.page_map, &view.data_bytes);
+  return view;
+}
+
+XMC_FN xmc_place xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL const void *ptr) {
+  XMC_GLOBAL xmc_u32 *map = (XMC_GLOBAL xmc_u32 *)xmc_at64(heap, view.page_map);
   xmc_place place;
-  xmc_u64 offset = (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap) - heap->data;
+  xmc_u64 offset = (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap) - view.data;
   xmc_u32 page, entry, r, block;
   place.cls = XMC_CLASS_NONE;
   place.id = place.bit = place.rest = 0;
-  if (offset >= (xmc_u64)heap->pages << XMC_PAGE_SHIFT)
+  if (offset >= view.data_bytes)
     return place;
   page = (xmc_u32)(offset >> XMC_PAGE_SHIFT);
-  entry = xmc_load_relaxed32(xmc_page_entry(heap, page));
+  entry = xmc_load_relaxed32(map + page);
   place.cls = entry & 0xffu;
   place.id = page * 32u;
   if (place.cls >= XMC_CLASSES) {
@@ -73,7 +92,7 @@ XMC_FN xmc_place xmc_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) 
   }
   if (entry & 0xff00u) { /* inside a run: an old entry is one whose first page is something else by now */
     page -= (entry >> 8) & 0xffu;
-    if (xmc_load_relaxed32(xmc_page_entry(heap, page)) != (entry & ~0xff00u)) {
+    if (xmc_load_relaxed32(map + page) != (entry & ~0xff00u)) {
       place.cls = XMC_CLASS_NONE;
       return place;
     }
@@ -117,13 +136,14 @@ XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
   return w ? xmc_give_back(heap, me, cls, id, w, 0) : XMC_NONE;
 }
 
-/* Releases `bits` of one Superblock on behalf of `lanes` frees. */
-XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 bits, xmc_u32 lanes) {
+/* Releases `bits` of one Superblock on behalf of `lanes` frees. `words`: of the header. */
+XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls, xmc_u32 id,
+                               xmc_u32 bits, xmc_u32 lanes) {
   xmc_u64 old, now;
   xmc_u32 bad;
   int fenced;
   xmc_fence_release();
-  old = xmc_superblock_release(heap, id, bits);
+  old = xmc_superblock_release(xmc_at64(heap, words) + id, bits);
   now = old | XMC_WORD_LISTED | bits;
   bad = lanes - xmc_popcount32(bits & ~xmc_word_free(old));
   fenced = !xmc_word_free(old); /* if it is wholly free now, all of it was these lanes' own */

@@ -98,9 +98,9 @@ typedef uint64_t xmc_u64;
 typedef struct xmc_fifo {
   xmc_u64 active;                 /* id of the Superblock requests are served from, or XMC_NONE */
   xmc_u64 tail;                   /* the whole tail message: sequence number << 32 | payload */
-  xmc_u64 message[XMC_FIFO_SIZE]; /* message n is at n % XMC_FIFO_SIZE */
   xmc_u32 head;                   /* sequence number of the head message */
   xmc_u32 spare[3];
+  xmc_u64 message[XMC_FIFO_SIZE]; /* message n is at n % XMC_FIFO_SIZE */
 } xmc_fifo;
 
 /* A two-level bitmap: leaf words, then root words with one bit a leaf word that is not zero. */
@@ -116,14 +116,15 @@ typedef struct xmc_bitmap {
 
 typedef struct xmcHeap {
   xmc_u64 magic;      /* XMC_MAGIC, written last */
-  xmc_u64 bytes;      /* size of the arena */
   xmc_u64 data;       /* byte offset of page 0 */
+  xmc_u64 words;      /* byte offsets of the tables above; what each call needs is read in pairs (xmc_view) */
+  xmc_u64 fifos;
+  xmc_u64 page_map;
+  xmc_u64 data_bytes; /* pages << XMC_PAGE_SHIFT */
   xmc_u32 pages;
   xmc_u32 spans;      /* ceil(pages / 64) */
-  xmc_u64 fifos;      /* byte offsets of the tables above */
   xmc_u64 free_pages;
-  xmc_u64 page_map;
-  xmc_u64 words;
+  xmc_u64 bytes;      /* size of the arena */
   xmc_u32 slots;      /* stride of the busy bitmap: most FIFOs a class, a multiple of 64; 0 = unbuffered */
   xmc_u32 coalescing; /* XMC_COALESCE_…: with compartments a free looks for their headers */
   xmc_bitmap busy;

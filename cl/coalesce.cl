@@ -39,10 +39,10 @@ XMC_FN xmc_u64 xmc_lane_key(XMC_GLOBAL xmcHeap *heap, xmc_u32 key) {
 }
 
 /* A block of the class, or 0 when the caller's FIFO, its slab and the pages have none. */
-XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
+XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view, xmc_u32 cls) {
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, cls));
-  xmc_u32 first, rank, want, id, take, got, slot = xmc_fifo_slot(heap, me, cls);
+  xmc_u32 first, rank, want, id, take, got;
   xmc_claim claim;
   XMC_ROLLED
   for (;;) { /* the lanes that got nothing yet go round together */
@@ -51,20 +51,20 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
     want = xmc_lanes_count(group);
     claim = 0;
     if (rank == 0)
-      claim = xmc_blocks_claim(heap, me, cls, slot, want < 32u ? want : 32u);
+      claim = xmc_blocks_claim(heap, me, &view, cls, want < 32u ? want : 32u);
     xmc_lanes_sync(group); /* what the leader acquired, all have */
     take = xmc_shuffle32(group, xmc_claim_mask(claim), first);
     id = xmc_shuffle32(group, xmc_claim_id(claim), first);
     got = xmc_popcount32(take);
     if (rank < got)
-      return xmc_block_address(heap, cls, id, xmc_nth_bit(take, rank));
+      return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
     if (!got)
       return 0;
     group = xmc_lanes_drop(group, got);
   }
 #else
-  xmc_claim claim = xmc_blocks_claim(heap, me, cls, xmc_fifo_slot(heap, me, cls), 1);
-  return claim ? xmc_block_address(heap, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim))) : 0;
+  xmc_claim claim = xmc_blocks_claim(heap, me, &view, cls, 1);
+  return claim ? xmc_block_at(heap, view.data, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim))) : 0;
 #endif
 }
 
@@ -90,10 +90,10 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc
 }
 
 /* A block of the class or, when there is none, a larger one; or 0. */
-XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
+XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view, xmc_u32 cls) {
   XMC_GLOBAL char *block = 0;
-  if (heap->slots) /* an unbuffered heap takes what is parked before it carves */
-    block = xmc_class_malloc_try(heap, me, cls);
+  if (view.count) /* an unbuffered heap takes what is parked before it carves */
+    block = xmc_class_malloc_try(heap, me, view, cls);
   return block ? block : xmc_class_malloc_last(heap, me, cls);
 }
 
@@ -154,10 +154,10 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
 }
 
 /* place.rest == 0 and place.cls < XMC_CLASSES */
-XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place place) {
+XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_place place) {
   xmc_u32 bits = 1u << place.bit, lanes = 1;
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
-  xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)xmc_word_of(heap, place.id));
+  xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_at64(heap, words) + place.id));
   lanes = xmc_lanes_count(group);
   if (lanes > 1u) {
     xmc_lanes_sync(group); /* what each lane wrote, the first one releases */
@@ -165,7 +165,7 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place place
   }
   if (xmc_lanes_below(group) == 0)
 #endif
-    xmc_blocks_release(heap, me, place.cls, place.id, bits, lanes);
+    xmc_blocks_release(heap, me, words, place.cls, place.id, bits, lanes);
 }
 
 /* Compartments (2011, figures 3 and 4) */
@@ -212,7 +212,7 @@ XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
     cls = xmc_class_of(alone ? size : total);
     ask = alone || xmc_lane() == first;
     if (ask)
-      block = xmc_class_malloc(heap, me, cls);
+      block = xmc_class_malloc(heap, me, xmc_view_of(heap, cls), cls);
     if (alone)
       return block;
     if (block) {
@@ -241,6 +241,6 @@ XMC_COLD_FN void xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
   if (xmc_cas_relaxed64((XMC_GLOBAL xmc_u64 *)ptr - 1, header, 0) != header)
     xmc_count_double_free(heap, xmc_arena_offset(heap, ptr), 1);
   else if (xmc_add_acq_rel64(count, ~(xmc_u64)0) == 1u)
-    xmc_blocks_release(heap, me, place.cls, place.id, 1u << place.bit, 1);
+    xmc_blocks_release(heap, me, heap->words, place.cls, place.id, 1u << place.bit, 1);
 }
 #endif

@@ -41,8 +41,9 @@ XMC_FN xmc_u32 xmc_group_size(void) {
 /* Claims n blocks of a class and hands them to the work-items that want it. */
 XMC_LOCAL_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch, xmc_u32 cls, xmc_u32 n) {
   xmc_u32 units = xmc_class_bytes(cls) >> 4, i = 0, end = xmc_group_size();
+  xmc_view view = xmc_view_of(heap, cls);
   while (n > 0) {
-    xmc_claim claim = xmc_blocks_claim(heap, me, cls, xmc_fifo_slot(heap, me, cls), n < 32u ? n : 32u);
+    xmc_claim claim = xmc_blocks_claim(heap, me, &view, cls, n < 32u ? n : 32u);
     xmc_u32 id = xmc_claim_id(claim), take = xmc_claim_mask(claim);
     xmc_u32 base = (id >> 5) * (XMC_PAGE_BYTES >> 4) + (id & 31u) * 32u * units;
     if (!take)
@@ -116,7 +117,7 @@ XMC_LOCAL_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *pt
   place.cls = XMC_CLASS_NONE;
   place.id = place.bit = place.rest = 0;
   if (ptr && together)
-    place = xmc_find(heap, ptr);
+    place = xmc_find(heap, xmc_map_view_of(heap), ptr);
   if (ptr && (place.cls >= XMC_CLASSES || place.rest != 0)) {
     xmcFree(heap, ptr); /* a Memoryblock, a compartment or a bad pointer */
     place.cls = XMC_CLASS_NONE;
@@ -134,7 +135,7 @@ XMC_LOCAL_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *pt
         continue;
       if (scratch->place[i] != id) {
         if (lanes)
-          xmc_blocks_release(heap, me, cls, id, bits, lanes);
+          xmc_blocks_release(heap, me, heap->words, cls, id, bits, lanes);
         id = scratch->place[i];
         cls = scratch->cls[i];
         bits = lanes = 0;
@@ -143,7 +144,7 @@ XMC_LOCAL_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *pt
       lanes++;
     }
     if (lanes)
-      xmc_blocks_release(heap, me, cls, id, bits, lanes);
+      xmc_blocks_release(heap, me, heap->words, cls, id, bits, lanes);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 #endif
@@ -176,6 +177,7 @@ XMC_FN XMC_GLOBAL void *xmcMallocSubGroup(XMC_GLOBAL xmcHeap *heap, size_t size)
   XMC_GLOBAL void *block = 0;
   xmc_u32 me = xmc_caller(), c, next = 0, rank, want, served, got, id, take, cls = XMC_CLASS_NONE;
   xmc_claim claim;
+  xmc_view view;
   if (xmc_heap_is_ours(heap) && size > 0 && size <= XMC_MAX_CLASS_BYTES)
     cls = xmc_class_of((xmc_u32)size);
   for (;;) { /* a turn for each class that somebody wants */
@@ -184,10 +186,11 @@ XMC_FN XMC_GLOBAL void *xmcMallocSubGroup(XMC_GLOBAL xmcHeap *heap, size_t size)
       break;
     next = c + 1u;
     rank = xmc_sub_group_rank(cls == c, &want);
+    view = xmc_view_of(heap, c);
     for (served = 0; served < want; served += got) {
       claim = 0;
       if (get_sub_group_local_id() == 0)
-        claim = xmc_blocks_claim(heap, me, c, xmc_fifo_slot(heap, me, c), want - served < 32u ? want - served : 32u);
+        claim = xmc_blocks_claim(heap, me, &view, c, want - served < 32u ? want - served : 32u);
       take = sub_group_broadcast(xmc_claim_mask(claim), 0);
       id = sub_group_broadcast(xmc_claim_id(claim), 0);
       got = xmc_popcount32(take);
@@ -211,7 +214,7 @@ XMC_FN void xmcFreeSubGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   place.cls = XMC_CLASS_NONE;
   place.id = place.bit = place.rest = 0;
   if (ptr && xmc_heap_is_ours(heap)) {
-    place = xmc_find(heap, ptr);
+    place = xmc_find(heap, xmc_map_view_of(heap), ptr);
     if (place.cls >= XMC_CLASSES || place.rest != 0) {
       xmcFree(heap, ptr); /* a Memoryblock, a compartment or a bad pointer */
       place.cls = XMC_CLASS_NONE;
@@ -223,7 +226,7 @@ XMC_FN void xmcFreeSubGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
     xmc_u32 its_bit = sub_group_broadcast(place.bit, from);
     if (last || its_cls == XMC_CLASS_NONE || its_id != id) {
       if (lanes && get_sub_group_local_id() == 0)
-        xmc_blocks_release(heap, me, cls, id, bits, lanes);
+        xmc_blocks_release(heap, me, heap->words, cls, id, bits, lanes);
       bits = lanes = 0;
       id = its_cls == XMC_CLASS_NONE ? XMC_NONE : its_id;
       cls = its_cls;

@@ -4,6 +4,12 @@
 
 #define XMC_CONSTANT __constant
 
+#if !XMC_NVIDIA
+XMC_FN void xmc_load_pair(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b) {
+  *a = p[0];
+  *b = p[1];
+}
+#endif
 XMC_FN xmc_u64 xmc_mul_high64(xmc_u64 x, xmc_u64 y) { return mul_hi(x, y); }
 XMC_FN xmc_u32 xmc_popcount32(xmc_u32 x) { return popcount(x); }
 XMC_FN xmc_u32 xmc_lowest32(xmc_u32 x) { return 31u - clz(x & -x); }

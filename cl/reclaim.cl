@@ -37,7 +37,7 @@ XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   XMC_ROLLED
   for (at = 0; (at = xmc_parked_next(heap, cls, span, at, &id)) != XMC_NONE; at++) {
     w = xmc_load_relaxed64(xmc_word_of(heap, id));
-    take = xmc_superblock_claim(heap, id, cls, 1, XMC_WORD_PARKED, &w);
+    take = xmc_superblock_claim(xmc_word_of(heap, id), cls, 1, XMC_WORD_PARKED, &w);
     if (!take && (w & XMC_WORD_PARKED)) /* emptied by way of an old id in a FIFO */
       xmc_superblock_unlist(heap, id, cls, w);
     if (take) { /* with the parked bit it took the duty, unless the Superblock is exhausted */
@@ -90,7 +90,7 @@ XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
   XMC_ROLLED
   while ((item = xmc_bitmap_find(heap, &heap->busy, item, high)) != XMC_NONE) {
     cls = item / heap->slots;
-    claim = xmc_fifo_claim(heap, cls, item - cls * heap->slots, 1);
+    claim = xmc_fifo_claim(heap, xmc_view_of(heap, cls), cls, item - cls * heap->slots, 1);
     if (claim)
       return claim;
     xmc_fifo_mark_idle(heap, cls, item - cls * heap->slots);

@@ -57,9 +57,8 @@ XMC_FN xmc_u32 xmc_word_available(xmc_u64 word, xmc_u32 cls) {
 /* Claims up to `want` Basicblocks. Returns their mask, 0 if none was free. *seen is the word as last seen, or
  * a guess: a wrong one costs a turn, a right one saves the load. Acquires what the blocks' previous owners
  * released. Bits of `clear` must be set and go with the claim. */
-XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 cls, xmc_u32 want,
-                                    xmc_u64 clear, xmc_u64 *seen) {
-  XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, id);
+XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u32 want, xmc_u64 clear,
+                                    xmc_u64 *seen) {
   xmc_u64 w = *seen, old;
   xmc_u32 take;
   XMC_ROLLED
@@ -76,8 +75,8 @@ XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u3
 }
 
 /* Releases the Basicblocks in `bits`, after a release fence. Returns the word before. */
-XMC_FN xmc_u64 xmc_superblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 bits) {
-  return xmc_or_relaxed64(xmc_word_of(heap, id), XMC_WORD_LISTED | bits);
+XMC_FN xmc_u64 xmc_superblock_release(XMC_GLOBAL xmc_u64 *word, xmc_u32 bits) {
+  return xmc_or_relaxed64(word, XMC_WORD_LISTED | bits);
 }
 
 /* Clears the listed and parked bits of an exhausted Superblock, whose word is w as last seen. 1: it is no

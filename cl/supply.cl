@@ -34,7 +34,25 @@ XMC_FN xmc_u32 xmc_id_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
 XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   return (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + heap->fifos) + heap->fifo_table[cls].first + slot;
 }
+/* What a request needs of the header, read at once: after each acquire the caches of a GPU start anew, and one
+ * field after the other would wait for as many accesses. */
+typedef struct xmc_view {
+  xmc_u64 magic, data, words, fifos;
+  xmc_u32 first, count; /* the class's FIFOs */
+} xmc_view;
+XMC_FN xmc_view xmc_view_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
+  xmc_view view;
+  xmc_load_pair(&heap->magic, &view.magic, &view.data);
+  xmc_load_pair(&heap->words, &view.words, &view.fifos);
+  view.first = heap->fifo_table[cls].first;
+  view.count = heap->fifo_table[cls].count;
+  return view;
+}
+
 /* The caller's slot in this class, or XMC_NONE in an unbuffered heap */
+XMC_FN xmc_u32 xmc_view_slot(xmc_view view, xmc_u32 me) {
+  return view.count ? xmc_slot_hint(me, view.count) : XMC_NONE;
+}
 XMC_FN xmc_u32 xmc_fifo_slot(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   xmc_u32 count = heap->fifo_table[cls].count;
   return count ? xmc_slot_hint(me, count) : XMC_NONE;
@@ -101,7 +119,7 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
   }
   cls = xmc_slab_class(cls);
   id = xmc_slab_id(heap, id >> 5);
-  w = xmc_superblock_release(heap, id, bit);
+  w = xmc_superblock_release(xmc_word_of(heap, id), bit);
   if (!(w & XMC_WORD_LISTED))
     return id;
   /* Somebody answers for the slab. If it is wholly free and another one is in use here, it goes. */
@@ -153,16 +171,17 @@ XMC_FN xmc_u32 xmc_claim_id(xmc_claim claim) { return (xmc_u32)(claim >> 32); }
 XMC_FN xmc_u32 xmc_claim_mask(xmc_claim claim) { return (xmc_u32)claim; }
 
 /* Moves a FIFO, whose active Superblock is exhausted with the word w, on to the next. 0: there is none. */
-XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u64 active, xmc_u64 w) {
+XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL xmc_fifo *fifo, xmc_u32 cls, xmc_u32 slot,
+                                 xmc_u64 active, xmc_u64 w) {
   xmc_u32 id = xmc_active_id(active), next = XMC_NONE;
   int moved;
   if (id != XMC_NONE && !xmc_superblock_unlist(heap, id, cls, w))
     return 1; /* it has blocks again */
-  if (!xmc_fifo_looks_empty(xmc_fifo_at(heap, cls, slot)))
-    next = xmc_fifo_dequeue(xmc_fifo_at(heap, cls, slot));
+  if (!xmc_fifo_looks_empty(fifo))
+    next = xmc_fifo_dequeue(fifo);
   if (id == XMC_NONE && next == XMC_NONE)
     return 0;
-  moved = xmc_cas_release64(&xmc_fifo_at(heap, cls, slot)->active, active, xmc_active_next(active, next)) == active;
+  moved = xmc_cas_release64(&fifo->active, active, xmc_active_next(active, next)) == active;
   if (next == XMC_NONE)
     return !moved; /* somebody else moved it on */
   if (!moved)
@@ -175,26 +194,31 @@ XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 
 }
 
 /* Claims up to `want` blocks from the FIFO of one slot. */
-XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 want) {
-  XMC_GLOBAL xmc_fifo *fifo;
+XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_u32 slot, xmc_u32 want) {
+  XMC_GLOBAL xmc_fifo *fifo = (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + view.fifos) + view.first + slot;
+  XMC_GLOBAL xmc_u64 *word;
   xmc_u64 active, w = 0;
   xmc_u32 id, take;
+  int empty;
   if (slot == XMC_NONE)
     return 0;
   do { /* again only for a next Superblock, or when somebody else moved the FIFO on */
-    fifo = xmc_fifo_at(heap, cls, slot);
     active = xmc_load_relaxed64(&fifo->active);
+    empty = xmc_fifo_looks_empty(fifo);
     id = xmc_active_id(active);
+    if (id == XMC_NONE && empty)
+      break;
     if (id != XMC_NONE) {
+      word = xmc_at64(heap, view.words) + id;
       /* Blocks that come and go leave the active Superblock wholly free: guess that. Slabs: look. */
       w = cls < XMC_CLASSES ? xmc_word_make(cls, xmc_class_count(cls), xmc_full_mask(xmc_class_count(cls))) |
                                   XMC_WORD_LISTED
-                            : xmc_load_relaxed64(xmc_word_of(heap, id));
-      take = xmc_superblock_claim(heap, id, cls, want, 0, &w);
+                            : xmc_load_relaxed64(word);
+      take = xmc_superblock_claim(word, cls, want, 0, &w);
       if (take)
         return xmc_claim_make(id, take);
     }
-  } while (xmc_fifo_advance(heap, cls, slot, active, w));
+  } while (xmc_fifo_advance(heap, fifo, cls, slot, active, w));
   return 0;
 }
 
@@ -259,12 +283,14 @@ XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
 
 /* Carves a new Superblock out of a slab or free pages. */
 XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want) {
+  int small = xmc_class_is_small(cls);
+  xmc_view view = xmc_view_of(heap, small ? xmc_slab_class(cls) : cls);
   xmc_u64 scarce = xmc_load_relaxed64(&heap->scarce);
   xmc_claim claim;
   if (scarce)
     xmc_flux_begin(heap);
-  if (xmc_class_is_small(cls)) {
-    claim = xmc_fifo_claim(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, me, xmc_slab_class(cls)), 1);
+  if (small) {
+    claim = xmc_fifo_claim(heap, view, xmc_slab_class(cls), xmc_view_slot(view, me), 1);
     if (!claim)
       claim = xmc_slab_carve(heap, me, cls);
     if (claim)
@@ -277,9 +303,14 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   return claim;
 }
 
-/* Claims 1 to `want` Basicblocks of one Superblock, from the FIFO of a slot or new. 0: the last resort. */
-XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 slot, xmc_u32 want) {
-  xmc_claim claim = xmc_fifo_claim(heap, cls, slot, want);
-  return claim ? claim : xmc_carve(heap, me, cls, want);
+/* Claims 1 to `want` Basicblocks of one Superblock, from the FIFO of a slot or new. 0: the last resort. The view
+ * is read anew rather than kept in registers while a Superblock is carved. */
+XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view *view, xmc_u32 cls, xmc_u32 want) {
+  xmc_claim claim = xmc_fifo_claim(heap, *view, cls, xmc_view_slot(*view, me), want);
+  if (!claim) {
+    claim = xmc_carve(heap, me, cls, want);
+    *view = xmc_view_of(heap, cls);
+  }
+  return claim;
 }
 #endif

@@ -38,16 +38,22 @@ XMC_FN XMC_GLOBAL void *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, s
  * xmc_heap_stats). Paper 2011, figure 4. */
 XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   XMC_GLOBAL char *block;
-  if (size == 0 || !xmc_heap_is_ours(heap))
+  xmc_view view;
+  xmc_u32 cls;
+  if (size == 0 || !heap)
     return 0;
   if (size > XMC_MAX_CLASS_BYTES)
-    return xmc_pages_malloc(heap, xmc_caller(), size, 1);
+    return xmc_heap_is_ours(heap) ? xmc_pages_malloc(heap, xmc_caller(), size, 1) : 0;
+  cls = xmc_class_of((xmc_u32)size);
+  view = xmc_view_of(heap, cls);
+  if (view.magic != XMC_MAGIC)
+    return 0;
 #if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT
   if (size <= XMC_MAX_COMPARTMENT_BYTES)
     block = xmc_compartment_malloc(heap, xmc_caller(), (xmc_u32)size);
   else
 #endif
-    block = xmc_class_malloc(heap, xmc_caller(), xmc_class_of((xmc_u32)size));
+    block = xmc_class_malloc(heap, xmc_caller(), view, cls);
   if (!block)
     xmc_count_failure(heap, size);
   return block;
@@ -56,12 +62,16 @@ XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
 /* Frees a block. NULL is a no-op. A pointer that is no live block's start (outside the arena, inside a
  * block, freed before) changes nothing and is counted, always. */
 XMC_FN void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+  xmc_map_view view;
   xmc_place place;
-  if (!ptr || !xmc_heap_is_ours(heap))
+  if (!ptr || !heap)
     return;
-  place = xmc_find(heap, ptr);
+  view = xmc_map_view_of(heap);
+  if (view.magic != XMC_MAGIC)
+    return;
+  place = xmc_find(heap, view, ptr);
   if (place.rest == 0 && place.cls < XMC_CLASSES) {
-    xmc_class_free(heap, xmc_caller(), place);
+    xmc_class_free(heap, xmc_caller(), view.words, place);
   } else if (place.rest == 0 && place.cls == XMC_CLASS_MEMORYBLOCK) {
     xmc_memoryblock_release(heap, place.id >> 5);
   } else {
@@ -79,7 +89,7 @@ XMC_FN size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   xmc_u64 word;
   if (!ptr || !xmc_heap_is_ours(heap))
     return 0;
-  place = xmc_find(heap, ptr);
+  place = xmc_find(heap, xmc_map_view_of(heap), ptr);
   if (place.cls != XMC_CLASS_MEMORYBLOCK && place.cls >= XMC_CLASSES)
     return 0;
   if (place.rest)
@@ -155,7 +165,7 @@ XMC_FN XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignme
     xmc_u32 cls = xmc_class_of((xmc_u32)(size < alignment ? alignment : size));
     while (xmc_class_bytes(cls) & (alignment - 1u))
       cls++; /* ends at 8 KiB at the latest */
-    block = xmc_class_malloc(heap, xmc_caller(), cls);
+    block = xmc_class_malloc(heap, xmc_caller(), xmc_view_of(heap, cls), cls);
     if (block)
       return block;
   }

@@ -32,6 +32,7 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
   uint64_t at = XMC_HEADER_BYTES;
   int k;
   h->pages = pages;
+  h->data_bytes = (uint64_t)pages << XMC_PAGE_SHIFT;
   h->spans = (pages + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES;
   h->fifos = at;
   at += fifos * sizeof(xmc_fifo);

@@ -191,32 +191,32 @@ static void superblock_life(void **state) {
   (void)state;
   *xmc_word_of(heap, 1) = xmc_word_make(5, 20, xmc_full_mask(20)) | XMC_WORD_LISTED;
   seen = *xmc_word_of(heap, 1);
-  assert_int_equal(xmc_superblock_claim(heap, 1, 4, 3, 0, &seen), 0); /* another class */
-  assert_int_equal(xmc_superblock_claim(heap, 1, 5, 3, 0, &seen), 7);
+  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 4, 3, 0, &seen), 0); /* another class */
+  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 3, 0, &seen), 7);
   seen = *xmc_word_of(heap, 1);
   assert_int_equal(xmc_superblock_unlist(heap, 1, 5, seen), 0); /* has free ones */
   seen = xmc_word_make(5, 20, 0xfff);                           /* a wrong guess costs a turn, no more */
-  assert_int_equal(xmc_superblock_claim(heap, 1, 5, 32, 0, &seen), xmc_full_mask(20) & ~7u);
-  assert_int_equal(xmc_superblock_claim(heap, 1, 5, 1, 0, &seen), 0);
+  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 32, 0, &seen), xmc_full_mask(20) & ~7u);
+  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 1, 0, &seen), 0);
   assert_int_equal(xmc_superblock_unlist(heap, 1, 5, seen), 1);
   assert_false(*xmc_word_of(heap, 1) & XMC_WORD_LISTED);
-  w = xmc_superblock_release(heap, 1, 6); /* the first release after that takes the duty to list it */
+  w = xmc_superblock_release(xmc_word_of(heap, 1), 6); /* the first release after that takes the duty to list it */
   assert_false(w & XMC_WORD_LISTED);
-  w = xmc_superblock_release(heap, 1, 1);
+  w = xmc_superblock_release(xmc_word_of(heap, 1), 1);
   assert_true(w & XMC_WORD_LISTED);
   assert_int_equal(xmc_word_free(w), 6);
   assert_false(xmc_superblock_retire(heap, 1, 5, *xmc_word_of(heap, 1)));
-  xmc_superblock_release(heap, 1, xmc_full_mask(20) & ~7u);
+  xmc_superblock_release(xmc_word_of(heap, 1), xmc_full_mask(20) & ~7u);
   assert_true(xmc_word_is_whole(*xmc_word_of(heap, 1)));
   assert_false(xmc_superblock_retire(heap, 1, 4, *xmc_word_of(heap, 1)));
   assert_true(xmc_superblock_retire(heap, 1, 5, *xmc_word_of(heap, 1)));
   assert_true(*xmc_word_of(heap, 1) == XMC_WORD_RETIRED);
   /* a bad free cannot revive it, and no class can claim from it */
-  w = xmc_superblock_release(heap, 1, 1u << 9);
+  w = xmc_superblock_release(xmc_word_of(heap, 1), 1u << 9);
   assert_true(w == XMC_WORD_RETIRED && *xmc_word_of(heap, 1) == XMC_WORD_RETIRED);
   for (w = 0; w < XMC_ALL_CLASSES; w++) {
     seen = xmc_word_make((xmc_u32)w, 32, 0xffffffffu);
-    assert_int_equal(xmc_superblock_claim(heap, 1, (xmc_u32)w, 32, 0, &seen), 0);
+    assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), (xmc_u32)w, 32, 0, &seen), 0);
   }
   free(heap);
 }
@@ -233,7 +233,7 @@ static void give_back(superblock_crowd *crowd, xmc_u32 id, xmc_u32 mine) {
   for (bit = 0; bit < 32; bit++)
     if (mine >> bit & 1u)
       __atomic_store_n(&crowd->owners[id][bit], 0, __ATOMIC_RELAXED);
-  if (!(xmc_superblock_release(crowd->heap, id, mine) & XMC_WORD_LISTED))
+  if (!(xmc_superblock_release(xmc_word_of(crowd->heap, id), mine) & XMC_WORD_LISTED))
     __atomic_add_fetch(&crowd->listed, 1, __ATOMIC_RELAXED);
 }
 
@@ -244,7 +244,7 @@ static void superblock_member(int number, void *data) {
   for (round = 0; round < crowd->rounds; round++) {
     xmc_u32 id = (xmc_u32)(core_random(&seed) % 4);
     xmc_u64 seen = round % 2 ? xmc_load_relaxed64(xmc_word_of(crowd->heap, id)) : xmc_word_make(id, 8, 0xf0);
-    xmc_u32 take = xmc_superblock_claim(crowd->heap, id, id, 1 + (xmc_u32)(core_random(&seed) % 8), 0, &seen);
+    xmc_u32 take = xmc_superblock_claim(xmc_word_of(crowd->heap, id), id, 1 + (xmc_u32)(core_random(&seed) % 8), 0, &seen);
     mine[id] |= take;
     for (bit = 0; bit < 32; bit++)
       if (take >> bit & 1u &&
