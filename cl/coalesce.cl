@@ -70,16 +70,18 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
 
 /* The last resort, each lane for itself: a block of the class, a larger one when there is no other, or 0. */
 XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
-  xmc_u32 turns = 0;
+  xmc_u32 turns = 0, flux;
   xmc_claim claim;
-  xmc_u64 flux;
   XMC_ROLLED
   do { /* again only when there is room now */
+    XMC_AFRESH(cls);
     flux = xmc_search_begins(heap);
     claim = xmc_last_claim(heap, me, cls);
   } while (!claim && xmc_make_room(heap, me, 1u, 0, flux, &turns));
+  XMC_AFRESH(cls);
   if (!claim) {
     claim = xmc_steal(heap, cls + 1u, XMC_CLASSES);
+    XMC_AFRESH(cls);
     if (!claim)
       claim = xmc_unpark(heap, me, cls + 1u, XMC_CLASSES);
     if (!claim)
@@ -132,7 +134,7 @@ XMC_FN xmc_u32 xmc_run_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page
 /* A run of pages as one block, or XMC_NONE. */
 XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align, xmc_u32 phase) {
   xmc_u32 page, want = pages + align - 1u, order = want > 1u ? 1u + xmc_highest32(want - 1u) : 0u, turns = 0;
-  xmc_u64 flux;
+  xmc_u32 flux;
   int anywhere = 0;
   if (want < pages || want > heap->pages)
     return XMC_NONE;
@@ -148,6 +150,8 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
     }
     if (anywhere)
       return XMC_NONE;
+    XMC_AFRESH(order);
+    XMC_AFRESH(pages);
     flux = xmc_search_begins(heap);
     anywhere = !xmc_make_room(heap, me, XMC_NONE, order, flux, &turns);
   }

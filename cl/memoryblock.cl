@@ -39,7 +39,10 @@ XMC_FN xmc_u64 xmc_run_starts(xmc_u64 x, xmc_u32 n) {
  * stands between the last use of them and this. */
 XMC_FN void xmc_span_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) {
   xmc_u64 old = xmc_or_relaxed64(xmc_span_word(heap, span), mask);
-  xmc_u32 gained = xmc_run_orders(old | mask) & ~xmc_run_orders(old);
+  xmc_u32 gained = xmc_run_orders(old | mask);
+  XMC_AFRESH(gained); /* one after the other, not side by side */
+  XMC_AFRESH64(old);
+  gained &= ~xmc_run_orders(old);
   if (gained)
     xmc_index_add(heap, 0, span, gained);
 }

@@ -69,6 +69,15 @@
 #else
 #define XMC_ROLLED
 #endif
+/* Off the fast path, where a 32-bit value is used again much later: makes the compiler derive anew what it would
+ * otherwise compute once and keep in registers all the way (masks, addresses, a class's size and order). */
+#if XMC_NVIDIA
+#define XMC_AFRESH(x) __asm volatile("mov.b32 %0, %0;" : "+r"(x))
+#define XMC_AFRESH64(x) __asm volatile("mov.b64 %0, %0;" : "+l"(x))
+#else
+#define XMC_AFRESH(x) ((void)0)
+#define XMC_AFRESH64(x) ((void)0)
+#endif
 
 /* Functions off the fast path. On CPU devices they are called: a kernel with all of them in every place that
  * allocates takes minutes to compile. On GPUs calls cost more registers than they save. */

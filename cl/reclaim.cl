@@ -62,7 +62,9 @@ XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, x
     c = item / heap->spans;
     XMC_ROLLED
     for (turn = 0; turn < 2u; turn++) { /* before and after the bit is cleared */
+      XMC_AFRESH(item);
       claim = xmc_span_unpark(heap, me, c, item - c * heap->spans);
+      XMC_AFRESH(item);
       if (claim) {
         if (turn)
           xmc_bitmap_set(heap, &heap->parked, item);
@@ -83,6 +85,24 @@ XMC_FN void xmc_fifo_mark_idle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
     xmc_fifo_mark_busy(heap, cls, slot);
 }
 
+/* Claims a block from the FIFO of another slot: xmc_fifo_claim with less to keep in registers. */
+XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
+  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
+  xmc_u64 active, w = 0;
+  xmc_u32 take;
+  XMC_ROLLED
+  do { /* again only for a next Superblock, or when somebody else moved the FIFO on */
+    active = xmc_load_relaxed64(&fifo->active);
+    if (xmc_active_id(active) == XMC_NONE)
+      continue;
+    w = xmc_load_relaxed64(xmc_word_of(heap, xmc_active_id(active)));
+    take = xmc_superblock_claim(xmc_word_of(heap, xmc_active_id(active)), cls, 1, 0, &w);
+    if (take)
+      return xmc_claim_make(xmc_active_id(active), take);
+  } while (xmc_fifo_advance(heap, fifo, cls, slot, active, w));
+  return 0;
+}
+
 /* Claims a block from any FIFO of the classes [cls, end). A FIFO that has none is empty afterwards. */
 XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
   xmc_u32 item = cls * heap->slots, high = end * heap->slots;
@@ -90,9 +110,10 @@ XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
   XMC_ROLLED
   while ((item = xmc_bitmap_find(heap, &heap->busy, item, high)) != XMC_NONE) {
     cls = item / heap->slots;
-    claim = xmc_fifo_claim(heap, xmc_view_of(heap, cls), cls, item - cls * heap->slots, 1);
+    claim = xmc_fifo_take(heap, cls, item - cls * heap->slots);
     if (claim)
       return claim;
+    XMC_AFRESH(item);
     xmc_fifo_mark_idle(heap, cls, item - cls * heap->slots);
     item++;
   }
@@ -105,6 +126,8 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
     return 0;
   xmc_flux_begin(heap);
   w = xmc_superblock_retire(heap, id, cls, w);
+  XMC_AFRESH(id);
+  XMC_AFRESH(cls);
   if (w) {
     id = xmc_give_back(heap, me, cls, id, w, 0);
     if (id != XMC_NONE) /* a slab with a free place again */
@@ -122,6 +145,7 @@ XMC_FN xmc_u32 xmc_fifo_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   xmc_u32 retired = 0, turn, id;
   XMC_ROLLED
   for (turn = 0; turn < XMC_FIFO_SIZE + 2u; turn++) {
+    XMC_AFRESH(cls);
     id = turn == 0 ? xmc_active_id(active)
                    : (xmc_u32)xmc_load_relaxed64(turn == 1u ? &fifo->tail : &fifo->message[turn - 2u]);
     if (id == XMC_NONE)
@@ -137,6 +161,7 @@ XMC_FN xmc_u32 xmc_fifo_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     if (!turn)
       xmc_cas_relaxed64(&fifo->active, active, xmc_active_next(active, XMC_NONE));
   }
+  XMC_AFRESH(slot);
   if (xmc_active_id(xmc_load_relaxed64(&fifo->active)) == XMC_NONE && xmc_fifo_looks_empty(fifo))
     xmc_fifo_mark_idle(heap, cls, slot);
   return retired;
@@ -173,6 +198,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   XMC_ROLLED
   for (;;) { /* a small class goes round a second time, for slabs */
     claim = xmc_unpark(heap, me, from, from + 1u);
+    XMC_AFRESH(from);
     if (!claim)
       claim = xmc_steal(heap, from, from + 1u);
     if (claim || from != cls || !xmc_class_is_small(cls))
@@ -181,6 +207,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   }
   if (claim && from == cls)
     return claim;
+  XMC_AFRESH(cls);
   if (xmc_class_is_small(cls) && claim)
     return xmc_slab_start(heap, me, cls, 1, claim);
   if (xmc_index_find(heap, 0, 0) == XMC_NONE) /* a million requests that find nothing must not all seem to hold something */
@@ -204,21 +231,21 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
  * is believed XMC_PATIENCE times, because whoever holds may have stopped for good; and all is looked at twice,
  * because those who took room before it was scarce did not say so. */
 #define XMC_PATIENCE 32u
-XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, xmc_u32 order, xmc_u64 flux,
+XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, xmc_u32 order, xmc_u32 flux,
                          xmc_u32 *turns) {
   xmc_u64 now;
   if (xmc_reclaim(heap, me, enough))
     return 1;
   now = xmc_load_acquire64(&heap->flux);
-  if (now >> 32 != flux >> 32 || xmc_index_sweep(heap, order))
+  if ((xmc_u32)(now >> 32) != flux || xmc_index_sweep(heap, order))
     return 1;
   return (*turns)++ < ((xmc_u32)now ? XMC_PATIENCE : 1u);
 }
 
 /* The state of flux to give to xmc_make_room; from now on those who make room findable say so. */
-XMC_FN xmc_u64 xmc_search_begins(XMC_GLOBAL xmcHeap *heap) {
+XMC_FN xmc_u32 xmc_search_begins(XMC_GLOBAL xmcHeap *heap) {
   if (!xmc_load_relaxed64(&heap->scarce))
     xmc_cas_acq_rel64(&heap->scarce, 0, 1);
-  return xmc_load_acquire64(&heap->flux);
+  return (xmc_u32)(xmc_load_acquire64(&heap->flux) >> 32);
 }
 #endif

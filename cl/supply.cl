@@ -308,6 +308,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
 XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view *view, xmc_u32 cls, xmc_u32 want) {
   xmc_claim claim = xmc_fifo_claim(heap, *view, cls, xmc_view_slot(*view, me), want);
   if (!claim) {
+    XMC_AFRESH(cls);
     claim = xmc_carve(heap, me, cls, want);
     *view = xmc_view_of(heap, cls);
   }
