@@ -8,7 +8,9 @@
  *   heap.c      life of a heap
  *   arena_io.c  the arena's bytes, whatever it lies in
  *   info.c      what a heap tells of itself; kernel arguments
- *   walk.c, stats.c, check.c   statistics and check, from a copy of the metadata
+ *   host_calls.c   xmcHostMalloc and the others, between map and unmap
+ *   walk.c, stats.c, check.c, blocks.c, json.c, heap_map*.c   what a heap holds, from a copy of the metadata
+ *   heap_file.c    heaps in files; save.c: from and to devices
  */
 #ifndef XMC_INTERNAL_H
 #define XMC_INTERNAL_H
@@ -16,6 +18,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "xmalloc.h"
 #include "../cl/arena.h"
+#include <pthread.h>
 #include <stdatomic.h>
 
 /* What a device can do. A path is one of cl/platform_*.h in one OpenCL C version. */
@@ -77,11 +80,21 @@ struct _xmc_heap {
   xmcHeap header;  /* the header as the first xmc_init_done left it: the true geometry. Nothing in an
                       arena may be believed over it. */
   char options[XMC_OPTIONS_BYTES];
+  int host_always;           /* host calls need no map */
+  _Atomic(xmcHeap *) host;   /* the arena for host calls, or NULL */
+  pthread_mutex_t map_lock;  /* guards the next one, and that map and unmap exclude each other */
+  int mapped;                /* between xmcMapHeap and xmcUnmapHeap */
 };
 #define XMC_HEAP_TAG 0x786d635f68656170ull
 
+/* The counters are all of the header that changes after creation. */
+#define XMC_GEOMETRY_BYTES offsetof(xmcHeap, failed_requests)
+
 /* XMC_INVALID_HEAP unless `heap` is one. */
 cl_int xmc_check_handle(xmc_heap heap);
+
+/* Between xmcMapHeap and xmcUnmapHeap? (host_calls.c) */
+int xmc_is_mapped(xmc_heap heap);
 
 /* ---- arena_io.c ----
  * The arena's bytes. `queue` may be NULL: the heap's own. All of them wait for everything in the queue
