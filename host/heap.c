@@ -35,9 +35,15 @@ static int xmc_set_property(xmc_settings *settings, xmc_heap_properties name, xm
   }
 }
 
-static cl_int xmc_read_properties(const xmc_heap_properties *properties, xmc_settings *settings) {
+static cl_int xmc_read_properties(const xmc_heap_properties *properties, const xmc_image *image,
+                                  xmc_settings *settings) {
   const xmc_heap_properties *p, *q;
+  xmc_settings own;
   *settings = (xmc_settings){XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0};
+  if (image)
+    *settings = (xmc_settings){XMC_BACKING_BUFFER, (int)image->header->coalescing, image->fifos,
+                               image->header->fifo_start, (int)image->header->debug};
+  own = *settings;
   for (p = properties; p && *p; p += 2) {
     for (q = properties; q != p; q += 2)
       if (*q == *p)
@@ -45,6 +51,9 @@ static cl_int xmc_read_properties(const xmc_heap_properties *properties, xmc_set
     if (!xmc_set_property(settings, p[0], p[1]))
       return CL_INVALID_PROPERTY;
   }
+  if (image && (own.coalescing != settings->coalescing || own.fifos != settings->fifos ||
+                own.fifo_start != settings->fifo_start || own.debug != settings->debug))
+    return CL_INVALID_PROPERTY;
   return CL_SUCCESS;
 }
 
@@ -224,13 +233,24 @@ static void xmc_destroy(xmc_heap heap) {
   free(heap);
 }
 
-static cl_int xmc_create(xmc_heap heap, size_t bytes) {
+/* Takes the geometry of an image over; after a reset page 0 is aligned anew. */
+static cl_int xmc_plan_as(xmc_heap heap, const xmcHeap *header) {
+  if (header->bytes > heap->probe.max_bytes)
+    return XMC_HEAP_TOO_LARGE;
+  heap->header = *header;
+  memcpy(&heap->initial, header, XMC_GEOMETRY_BYTES);
+  heap->initial.magic = 0;
+  heap->initial.data = header->bytes - header->data_room;
+  return CL_SUCCESS;
+}
+
+static cl_int xmc_create(xmc_heap heap, size_t bytes, const xmc_image *image) {
   cl_int status = xmc_probe_device(heap->context, heap->device, &heap->probe);
   if (status != CL_SUCCESS)
     return status;
   if (xmc_svm_is_missing(heap))
     return XMC_SVM_UNAVAILABLE;
-  status = xmc_plan(heap, bytes);
+  status = image ? xmc_plan_as(heap, image->header) : xmc_plan(heap, bytes);
   if (status != CL_SUCCESS)
     return status;
   xmc_write_options(&heap->probe, &heap->settings, heap->options);
@@ -242,19 +262,19 @@ static cl_int xmc_create(xmc_heap heap, size_t bytes) {
     return status == CL_BUILD_PROGRAM_FAILURE ? XMC_DEVICE_UNUSABLE : status;
   status = xmc_allocate(heap, bytes);
   if (status == CL_SUCCESS)
-    status = xmc_initialise(heap, heap->queue);
+    status = image ? image->fill(heap, image->data) : xmc_initialise(heap, heap->queue);
   if (status == CL_SUCCESS)
     xmc_open_to_host(heap);
   return status;
 }
 
-xmc_heap xmcCreateHeap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
-                       size_t bytes, cl_int *errcode_ret) {
+xmc_heap xmc_make_heap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
+                       size_t bytes, const xmc_image *image, cl_int *errcode_ret) {
   xmc_heap heap = NULL;
   xmc_settings settings;
   cl_int status = context ? xmc_check_device(context, device) : CL_INVALID_CONTEXT;
   if (status == CL_SUCCESS)
-    status = xmc_read_properties(properties, &settings);
+    status = xmc_read_properties(properties, image, &settings);
   if (status != CL_SUCCESS)
     goto cleanup;
   heap = calloc(1, sizeof *heap);
@@ -271,7 +291,7 @@ xmc_heap xmcCreateHeap(cl_context context, cl_device_id device, const xmc_heap_p
   if (status != CL_SUCCESS)
     goto cleanup;
   heap->context = context;
-  status = xmc_create(heap, bytes);
+  status = xmc_create(heap, bytes, image);
 cleanup:
   if (status != CL_SUCCESS && heap) {
     xmc_destroy(heap);
@@ -280,6 +300,11 @@ cleanup:
   if (errcode_ret)
     *errcode_ret = status;
   return heap;
+}
+
+xmc_heap xmcCreateHeap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
+                       size_t bytes, cl_int *errcode_ret) {
+  return xmc_make_heap(context, device, properties, bytes, NULL, errcode_ret);
 }
 
 cl_int xmc_check_handle(xmc_heap heap) {

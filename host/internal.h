@@ -93,6 +93,19 @@ struct _xmc_heap {
 /* XMC_INVALID_HEAP unless `heap` is one. */
 cl_int xmc_check_handle(xmc_heap heap);
 
+/* What a new heap begins with instead of emptiness: a header, and what fills the arena behind it. */
+typedef struct xmc_image {
+  const xmcHeap *header;
+  long long fifos; /* the property it was made with */
+  cl_int (*fill)(xmc_heap heap, void *data);
+  void *data;
+} xmc_image;
+
+/* xmcCreateHeap; `image` may be NULL. With an image, properties may choose the backing and must otherwise be
+ * the image's own. */
+xmc_heap xmc_make_heap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
+                       size_t bytes, const xmc_image *image, cl_int *errcode_ret);
+
 /* Between xmcMapHeap and xmcUnmapHeap? (host_calls.c) */
 int xmc_is_mapped(xmc_heap heap);
 

@@ -183,6 +183,23 @@ XMALLOC_EXPORT size_t xmcHostUsableSize(xmc_heap heap, void *ptr);
 XMALLOC_EXPORT xmcRef xmcHostToRef(xmc_heap heap, const void *ptr);
 XMALLOC_EXPORT void *xmcHostFromRef(xmc_heap heap, xmcRef ref);
 
+/* ---- heaps in files ---- */
+
+/* Writes the heap, which must be quiet, to a file: what is in use, so an 8 GiB heap with 1 MiB of blocks is a
+ * small file. It is written beside `path` first, then takes its name, and replaces what had it.
+ * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_CORRUPT (nothing is written), CL_INVALID_VALUE (path is
+ * NULL), XMC_FILE_UNUSABLE, CL_OUT_OF_HOST_MEMORY, OpenCL's. */
+XMALLOC_EXPORT cl_int xmcSaveHeap(xmc_heap heap, cl_command_queue queue, const char *path);
+
+/* Creates a heap as it was when it was saved, on any device of the same byte order: every xmcRef leads to its
+ * data, bad frees and failures remain counted. `properties` may choose the backing; others, if given, must be
+ * those of the saved heap. The FIFOs are as many as on the device that the heap was made on. Alignments over
+ * 16 that xmcAlignedAlloc can give depend on the new arena's address, until a reset.
+ * The whole file is checked before anything is created. Errors: those of xmcCreateHeap, CL_INVALID_VALUE (path
+ * is NULL), XMC_FILE_UNUSABLE, XMC_FILE_FOREIGN, XMC_FILE_VERSION, XMC_FILE_TRUNCATED, XMC_FILE_DAMAGED. */
+XMALLOC_EXPORT xmc_heap xmcLoadHeap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
+                                    const char *path, cl_int *errcode_ret);
+
 #define XMC_STATS_CLASSES 32
 
 /* What a walk through the arena found. Byte figures of live blocks count their whole size classes. */
