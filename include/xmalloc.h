@@ -256,6 +256,40 @@ typedef struct xmc_heap_report {
  * Other errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, OpenCL's. */
 XMALLOC_EXPORT cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_heap_report *report);
 
+/* ---- what a heap holds ---- */
+
+#define XMC_BLOCK_OF_PAGES 0xffffffffu
+
+/* A live block */
+typedef struct xmc_block {
+  xmcRef ref;
+  cl_ulong size;      /* bytes asked for, where a debug heap knows; else as usable */
+  cl_ulong usable;    /* bytes */
+  cl_uint size_class; /* index into xmc_heap_stats' class_bytes; XMC_BLOCK_OF_PAGES for one of whole pages */
+  cl_uint line;       /* of the call that allocated it, where a debug heap knows; else 0 */
+  const char *file;   /* likewise; else NULL */
+} xmc_block;
+
+/* Non-zero ends the listing. The block is valid until the return. */
+typedef int(CL_CALLBACK *xmc_block_callback)(const xmc_block *block, void *data);
+
+/* Calls back for each live block, by ascending reference. Blocks that lanes share by compartments are one. The
+ * heap must be quiet; the callback may do as it likes with it. Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH,
+ * XMC_HEAP_CORRUPT (geometry damaged), CL_INVALID_VALUE (no callback), CL_OUT_OF_HOST_MEMORY, OpenCL's. */
+XMALLOC_EXPORT cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback callback, void *data);
+
+/* Writers of text to a stream. Errors: as xmcForEachBlock; CL_INVALID_VALUE (no file), XMC_FILE_UNUSABLE. */
+
+/* What is still allocated: how much of each size, and the first blocks. */
+XMALLOC_EXPORT cl_int xmcReportLeaks(xmc_heap heap, cl_command_queue queue, FILE *file);
+
+/* xmc_heap_stats as JSON. */
+XMALLOC_EXPORT cl_int xmcWriteHeapStats(xmc_heap heap, cl_command_queue queue, FILE *file);
+
+/* A picture of the heap, as SVG: what every part of the arena is used for, what is free and how it is cut up.
+ * Reads the metadata only; a file of some 10 KiB whatever the heap's size. */
+XMALLOC_EXPORT cl_int xmcWriteHeapMap(xmc_heap heap, cl_command_queue queue, FILE *file);
+
 /* As clCreateProgramWithSource, with the device library in front, or in place of each
  * `#include "xmalloc.cl"` that the strings hold; line numbers in messages remain those of the strings.
  * Build it with xmcGetBuildOptions(heap), and any options of your own after them. The program serves any
