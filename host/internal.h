@@ -9,6 +9,7 @@
  *   arena_io.c  the arena's bytes, whatever it lies in
  *   info.c      what a heap tells of itself; kernel arguments
  *   host_calls.c   xmcHostMalloc and the others, between map and unmap
+ *   default_heap.c  xmcBindDefaultHeap
  *   walk.c, stats.c, check.c, blocks.c, json.c, heap_map*.c   what a heap holds, from a copy of the metadata
  *   heap_file.c    heaps in files; save.c: from and to devices
  */
@@ -36,6 +37,7 @@ typedef struct xmc_probe {
   int subgroups;    /* sub-group collectives, called by all */
   int svm_scope;    /* atomics at the scope of all SVM devices build */
   int svm_alias;    /* a buffer made of an SVM pointer has that address in kernels too */
+  int program_scope; /* variables at program scope keep an address between launches */
   int race_checker; /* shared words are to be loaded by read-modify-write */
   char std[8];      /* "CL1.2", "CL2.0", "CL3.0" */
   char name[128];
@@ -144,6 +146,8 @@ cl_int xmc_build_helpers(cl_context context, cl_device_id device, const char *op
 
 /* Embedded sources (made by cmake/EmbedSource.cmake), NUL-terminated. */
 extern const char xmc_source_library[];
+extern const char xmc_source_default[]; /* the next two without what they include */
+extern const char xmc_source_std[];
 extern const char xmc_source_kernels[];
 extern const char xmc_source_probe[];
 #endif

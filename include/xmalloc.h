@@ -56,6 +56,7 @@ typedef struct _xmc_heap *xmc_heap;
 #define XMC_FILE_VERSION (-5813)    /* a heap of another file version, arena layout or byte order */
 #define XMC_FILE_TRUNCATED (-5814)  /* the file ends too early */
 #define XMC_FILE_DAMAGED (-5815)    /* a checksum is wrong, or what it protects contradicts itself */
+#define XMC_NO_DEFAULT_HEAP (-5816) /* the device has no working variables at program scope */
 
 /* ---- properties of xmcCreateHeap: a list of name, value, …, 0; each name at most once ---- */
 typedef intptr_t xmc_heap_properties;
@@ -122,6 +123,8 @@ XMALLOC_EXPORT cl_int xmcSetKernelArgHeap(cl_kernel kernel, cl_uint index, xmc_h
 #define XMC_HEAP_PATH 0x5819 /* char[]: the path programs take, such as "NVIDIA PTX, OpenCL C 3.0" */
 #define XMC_HEAP_WHY 0x581a  /* char[]: what the probe found, one line a finding */
 #define XMC_HEAP_HOST_ALWAYS 0x581b /* cl_bool: host calls work at any time, without xmcMapHeap */
+
+#define XMC_HEAP_DEFAULTS 0x581c    /* cl_bool: xmcBindDefaultHeap works on the device */
 
 /* As clGetDeviceInfo: `size` is the room at `value`; `size_ret` gets the size of the answer. `value` or
  * `size_ret` may be NULL. Errors: XMC_INVALID_HEAP; CL_INVALID_VALUE (unknown name, too little room). */
@@ -291,12 +294,23 @@ XMALLOC_EXPORT cl_int xmcWriteHeapStats(xmc_heap heap, cl_command_queue queue, F
 XMALLOC_EXPORT cl_int xmcWriteHeapMap(xmc_heap heap, cl_command_queue queue, FILE *file);
 
 /* As clCreateProgramWithSource, with the device library in front, or in place of each
- * `#include "xmalloc.cl"` that the strings hold; line numbers in messages remain those of the strings.
+ * `#include "xmalloc.cl"`, "xmalloc_default.cl" or "xmalloc_std.h" that the strings hold; line numbers in messages remain those of the strings.
  * Build it with xmcGetBuildOptions(heap), and any options of your own after them. The program serves any
  * heap made with the same properties on the same device and context.
  * Errors: XMC_INVALID_HEAP, CL_INVALID_VALUE, CL_OUT_OF_HOST_MEMORY, OpenCL's. */
 XMALLOC_EXPORT cl_program xmcCreateProgramWithSource(xmc_heap heap, cl_uint count, const char **strings,
                                                      const size_t *lengths, cl_int *errcode_ret);
+
+/* Makes the heap the default heap of a built program, for kernels enqueued after the return: what
+ * xmcMallocDefault and xmcFreeDefault use, and with `#include "xmalloc_std.h"` malloc and free. The program's
+ * source has `#include "xmalloc_default.cl"` (or that header) in place of "xmalloc.cl"; where the device has no
+ * variables at program scope it does not build, and its log says what to do. The last call counts; the program
+ * does not retain the heap, which must outlive its kernels. The heap is no argument of those kernels: before
+ * xmcReleaseHeap, finish their queues; for SVM without XMC_HEAP_DEFERRED_RELEASE name it by
+ * clSetKernelExecInfo.
+ * Errors: XMC_INVALID_HEAP, XMC_NO_DEFAULT_HEAP, CL_INVALID_KERNEL_NAME (the source lacks the include),
+ * XMC_HEAP_MISMATCH, OpenCL's. */
+XMALLOC_EXPORT cl_int xmcBindDefaultHeap(cl_program program, xmc_heap heap, cl_command_queue queue);
 
 /* `-cl-std=…` and the `-DXMC_…` for the heap and its device; valid until the heap goes. NULL for NULL. */
 XMALLOC_EXPORT const char *xmcGetBuildOptions(xmc_heap heap);
