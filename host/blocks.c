@@ -59,7 +59,8 @@ cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback
 typedef struct xmc_leaks {
   FILE *file;
   xmc_u64 blocks, bytes;
-  xmc_u64 class_blocks[XMC_STATS_CLASSES + 1], class_bytes[XMC_STATS_CLASSES + 1]; /* the last: Memoryblocks */
+  xmc_u64 class_blocks[XMC_STATS_CLASSES + 1],
+      class_bytes[XMC_STATS_CLASSES + 1]; /* the last: Memoryblocks */
   xmc_block first[XMC_LEAKS_SHOWN];
 } xmc_leaks;
 
@@ -107,7 +108,8 @@ void xmc_leaks_meta(xmcHeap *meta, FILE *file) {
 }
 
 /* What the writers to a FILE share: the metadata of a heap whose geometry is intact, handed to `write` */
-static cl_int write_meta(xmc_heap heap, cl_command_queue queue, FILE *file, void (*write)(xmcHeap *, FILE *)) {
+static cl_int write_meta(xmc_heap heap, cl_command_queue queue, FILE *file,
+                         void (*write)(xmcHeap *, FILE *)) {
   xmcHeap *meta = NULL;
   int intact = 0;
   cl_int status = file ? xmc_walk_open(heap, queue, &meta, &intact) : CL_INVALID_VALUE;

@@ -13,8 +13,8 @@
  *   sum of a section = hash(sum of what came before, section, contents)
  *
  * so a section that was altered, dropped or moved makes every later sum wrong. The hash is invertible in
- * each word it takes: any change of a single word changes it. It is no cryptography: who wants to deceive can.
- * Words are in the writer's byte order.
+ * each word it takes: any change of a single word changes it. It is no cryptography: who wants to deceive
+ * can. Words are in the writer's byte order.
  */
 #include "heap_file.h"
 #include "layout.h"
@@ -81,7 +81,8 @@ static xmc_u64 used_pages(xmcHeap *meta, xmc_u32 span) {
   return ~*xmc_span_word(meta, span) & xmc_run_mask(0, meta->pages - span * XMC_SPAN_PAGES);
 }
 
-/* The next run of set bits in *mask: taken out of it, its first bit in *first; returns its length, 0: none. */
+/* The next run of set bits in *mask: taken out of it, its first bit in *first; returns its length, 0: none.
+ */
 static xmc_u32 next_run(xmc_u64 *mask, xmc_u32 *first) {
   xmc_u32 n = 0;
   if (!*mask)
@@ -117,8 +118,8 @@ static size_t repetition(const xmc_u64 *words, size_t at, size_t count) {
   return n;
 }
 
-/* Tokens for `count` words, to `out`; returns their number of words. Repetitions from three on are counted, so
- * that tokens never need more than one word over what they stand for. */
+/* Tokens for `count` words, to `out`; returns their number of words. Repetitions from three on are counted,
+ * so that tokens never need more than one word over what they stand for. */
 static size_t pack_words(const xmc_u64 *words, size_t count, xmc_u64 *out) {
   size_t at = 0, used = 0, n, literal;
   while (at < count) {
@@ -168,7 +169,8 @@ static cl_int write_span(xmc_stream *s, xmcHeap *meta, xmc_u32 span, xmc_file_ge
 }
 
 cl_int xmc_file_write(FILE *file, xmcHeap *meta, long long fifos, xmc_file_get get, void *data) {
-  xmc_file_head head = {XMC_FILE_MAGIC, XMC_FILE_FORMAT, XMC_LAYOUT_VERSION, XMC_FILE_ORDER, meta->data, fifos, 0};
+  xmc_file_head head = {
+      XMC_FILE_MAGIC, XMC_FILE_FORMAT, XMC_LAYOUT_VERSION, XMC_FILE_ORDER, meta->data, fifos, 0};
   xmc_stream s = {file, 0, malloc(XMC_BUFFER_BYTES)};
   cl_int status = CL_OUT_OF_HOST_MEMORY;
   xmc_u32 span;
@@ -208,8 +210,7 @@ static cl_int read_head(xmc_stream *s, xmc_file_head *head) {
   if (head->format != XMC_FILE_FORMAT || head->layout != XMC_LAYOUT_VERSION || head->order != XMC_FILE_ORDER)
     return XMC_FILE_VERSION;
   if (head->sum != head_sum(head) || head->metadata % 8u || head->metadata < XMC_HEADER_BYTES ||
-      head->metadata > XMC_MOST_METADATA ||
-      head->fifos < XMC_FIFOS_DEFAULT || head->fifos > 1 << 20)
+      head->metadata > XMC_MOST_METADATA || head->fifos < XMC_FIFOS_DEFAULT || head->fifos > 1 << 20)
     return XMC_FILE_DAMAGED;
   s->sum = head->sum;
   return CL_SUCCESS;
@@ -221,7 +222,8 @@ static cl_int read_section(xmc_stream *s, xmc_u32 kind, xmc_u32 number, xmc_u64 
   cl_int status = read_bytes(s->file, &section, sizeof section);
   if (status != CL_SUCCESS)
     return status;
-  if (section.kind != kind || section.number != number || section.bytes > XMC_BUFFER_BYTES || section.bytes % 8u)
+  if (section.kind != kind || section.number != number || section.bytes > XMC_BUFFER_BYTES ||
+      section.bytes % 8u)
     return XMC_FILE_DAMAGED;
   status = read_bytes(s->file, s->buffer, (size_t)section.bytes);
   if (status != CL_SUCCESS)
@@ -267,7 +269,8 @@ static cl_int read_metadata(xmc_stream *s, xmcHeap *meta, xmc_u64 bytes) {
 static cl_int believe_metadata(xmcHeap *meta, xmc_u64 bytes) {
   xmc_heap_report report = {0};
   cl_int status;
-  if (meta->magic != XMC_MAGIC || meta->data != bytes || meta->debug > XMC_DEBUG_MAX || !xmc_layout_is_consistent(meta))
+  if (meta->magic != XMC_MAGIC || meta->data != bytes || meta->debug > XMC_DEBUG_MAX ||
+      !xmc_layout_is_consistent(meta))
     return XMC_FILE_DAMAGED;
   status = xmc_check_meta(meta, &report);
   meta->flux = 0; /* nobody works on it */

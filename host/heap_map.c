@@ -20,7 +20,8 @@ static void count_live(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 word,
 
 /* Adds a run's pages to its cells. */
 static void spread(xmc_map *map, const xmc_run *run, xmc_u32 group, xmc_u64 live) {
-  xmc_u64 at = (xmc_u64)run->page << XMC_PAGE_SHIFT, bytes = (xmc_u64)run->pages << XMC_PAGE_SHIFT, end = at + bytes;
+  xmc_u64 at = (xmc_u64)run->page << XMC_PAGE_SHIFT, bytes = (xmc_u64)run->pages << XMC_PAGE_SHIFT,
+          end = at + bytes;
   double density = (double)live / (double)bytes;
   if (run->kind == XMC_RUN_MEMORYBLOCK && bytes > map->cell_bytes)
     map->cell[at / map->cell_bytes].begins = 1;

@@ -7,23 +7,32 @@
  *     filled    from the bottom: live blocks; pale above that:  free runs by length
  *               free blocks of Superblocks; grey: free pages
  *
- * Neighbours in a row that look the same are one rectangle, and all of one colour are one path, so that the file
- * stays small; the lines between cells are drawn over them.
+ * Neighbours in a row that look the same are one rectangle, and all of one colour are one path, so that the
+ * file stays small; the lines between cells are drawn over them.
  */
 #include "inspect.h"
 #include "text.h"
 
-enum { LEFT = 24, TOP = 132, PITCH = 11, COLUMNS = 64, LEGEND = LEFT + COLUMNS * PITCH + 28, WIDTH = LEGEND + 300 };
+enum {
+  LEFT = 24,
+  TOP = 132,
+  PITCH = 11,
+  COLUMNS = 64,
+  LEGEND = LEFT + COLUMNS * PITCH + 28,
+  WIDTH = LEGEND + 300
+};
 
 static const char *const colours[XMC_MAP_GROUPS] = {"#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187",
                                                     "#4ac16d", "#a0da39", "#f5dc1e", "#e4682a"};
-static const char *const names[XMC_MAP_GROUPS] = {"16 to 64 B", "80 to 128 B", "160 to 256 B",
+static const char *const names[XMC_MAP_GROUPS] = {"16 to 64 B",   "80 to 128 B",    "160 to 256 B",
                                                   "320 to 512 B", "640 B to 1 KiB", "1.3 to 2 KiB",
-                                                  "2.5 to 4 KiB", "5 to 8 KiB", "Memoryblocks"};
+                                                  "2.5 to 4 KiB", "5 to 8 KiB",     "Memoryblocks"};
 #define FREE_COLOUR "#e3e6ea"
 #define METADATA_COLOUR "#30343a"
 
-static double percent(xmc_u64 part, xmc_u64 whole) { return whole ? 100.0 * (double)part / (double)whole : 0.0; }
+static double percent(xmc_u64 part, xmc_u64 whole) {
+  return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
 
 static void write_text(FILE *file, int x, int y, const char *style, const char *text) {
   fprintf(file, "<text x=\"%d\" y=\"%d\" class=\"%s\">%s</text>\n", x, y, style, text);
@@ -62,10 +71,12 @@ static void write_bar(const xmc_map *map, FILE *file) {
   unsigned i;
   for (i = 0; i < sizeof parts / sizeof *parts; i++) {
     double share = percent(parts[i].bytes, map->stats.heap_bytes);
-    fprintf(file, "<rect x=\"%.1f\" y=\"76\" width=\"%.1f\" height=\"18\" fill=\"%s\"/>\n", x, share / 100 * width,
+    fprintf(file, "<rect x=\"%.1f\" y=\"76\" width=\"%.1f\" height=\"18\" fill=\"%s\"/>\n", x,
+            share / 100 * width, parts[i].colour);
+    fprintf(file, "<rect x=\"%.0f\" y=\"103\" width=\"10\" height=\"10\" fill=\"%s\"/>", label,
             parts[i].colour);
-    fprintf(file, "<rect x=\"%.0f\" y=\"103\" width=\"10\" height=\"10\" fill=\"%s\"/>", label, parts[i].colour);
-    fprintf(file, "<text x=\"%.0f\" y=\"112\" class=\"s\">%s %.1f %%</text>\n", label + 14, parts[i].name, share);
+    fprintf(file, "<text x=\"%.0f\" y=\"112\" class=\"s\">%s %.1f %%</text>\n", label + 14, parts[i].name,
+            share);
     x += share / 100 * width;
     label += 200;
   }
@@ -102,7 +113,8 @@ static void write_group(const xmc_map *map, FILE *file, xmc_u32 group, int live)
     n = 1;
     if (look(map, i, live, &height) != group || !height)
       continue;
-    while (i + n < map->cells && (i + n) % COLUMNS && look(map, i + n, live, &other) == group && other == height)
+    while (i + n < map->cells && (i + n) % COLUMNS && look(map, i + n, live, &other) == group &&
+           other == height)
       n++;
     fprintf(file, "M%d %dh%dv%dh-%dz", LEFT + (int)(i % COLUMNS) * PITCH,
             TOP + (int)(i / COLUMNS + 1) * PITCH - height, (int)n * PITCH, height, (int)n * PITCH);
@@ -115,7 +127,8 @@ static void write_begins(const xmc_map *map, FILE *file) {
   fprintf(file, "<path stroke=\"#000\" stroke-width=\"2\" d=\"");
   for (i = 0; i < map->cells; i++)
     if (map->cell[i].begins)
-      fprintf(file, "M%d %dv%d", LEFT + (int)(i % COLUMNS) * PITCH + 1, TOP + (int)(i / COLUMNS) * PITCH, PITCH);
+      fprintf(file, "M%d %dv%d", LEFT + (int)(i % COLUMNS) * PITCH + 1, TOP + (int)(i / COLUMNS) * PITCH,
+              PITCH);
   fprintf(file, "\"/>\n");
 }
 
@@ -156,13 +169,15 @@ static int write_legend(const xmc_map *map, FILE *file) {
   write_text(file, LEGEND + 276, y, "h r", "bytes");
   for (g = 0; g < XMC_MAP_GROUPS; g++) {
     y += 18;
-    fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"11\" height=\"11\" fill=\"%s\"/>", LEGEND, y - 10, colours[g]);
+    fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"11\" height=\"11\" fill=\"%s\"/>", LEGEND, y - 10,
+            colours[g]);
     write_text(file, LEGEND + 18, y, "n", names[g]);
     write_text(file, LEGEND + 200, y, "n r", xmc_text_count(a, map->group_blocks[g]));
     write_text(file, LEGEND + 276, y, "n r", xmc_text_size(a, map->group_live[g]));
   }
   y += 24;
-  fprintf(file, "<path fill=\"%s\" fill-opacity=\".33\" d=\"M%d %dh11v11h-11z\"/>", colours[3], LEGEND, y - 10);
+  fprintf(file, "<path fill=\"%s\" fill-opacity=\".33\" d=\"M%d %dh11v11h-11z\"/>", colours[3], LEGEND,
+          y - 10);
   fprintf(file, "<path fill=\"%s\" d=\"M%d %dh11v5h-11z\"/>", colours[3], LEGEND, y - 4);
   write_text(file, LEGEND + 18, y, "n", "filled: live; pale: in use, its blocks free");
   y += 18;
@@ -195,8 +210,8 @@ static void write_runs(const xmc_map *map, FILE *file, int y) {
   write_text(file, LEGEND, y + 28, "h", "free pages by length of the piece");
   for (i = 0; i <= last; i++) {
     double height = 56.0 * (double)map->run_bytes[i] / (double)most;
-    fprintf(file, "<rect x=\"%d\" y=\"%.1f\" width=\"11\" height=\"%.1f\" fill=\"#8a939d\"/>\n", x, base - height,
-            height);
+    fprintf(file, "<rect x=\"%d\" y=\"%.1f\" width=\"11\" height=\"%.1f\" fill=\"#8a939d\"/>\n", x,
+            base - height, height);
     if (i == 0 || (i == last && i > 3) || (i % 6 == 0 && last - i > 2))
       write_text(file, x, base + 14, "s", xmc_text_size(a, (xmc_u64)XMC_PAGE_BYTES << i));
     x += 14;
@@ -205,14 +220,16 @@ static void write_runs(const xmc_map *map, FILE *file, int y) {
 }
 
 void xmc_map_svg(const xmc_map *map, FILE *file) {
-  int grid = TOP + (int)((map->cells + COLUMNS - 1) / COLUMNS) * PITCH + 20, legend = TOP + 18 * 9 + 24 + 54 + 10 + 134;
+  int grid = TOP + (int)((map->cells + COLUMNS - 1) / COLUMNS) * PITCH + 20,
+      legend = TOP + 18 * 9 + 24 + 54 + 10 + 134;
   int height = grid > legend ? grid : legend;
-  fprintf(file,
-          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-          "font-family=\"sans-serif\" fill=\"#20242a\">\n<style>.t{font-size:20px;font-weight:bold}"
-          ".n{font-size:12px}.s{font-size:11px}.h{font-size:12px;font-weight:bold}.r{text-anchor:end}</style>\n"
-          "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
-          WIDTH, height, WIDTH, height, WIDTH, height);
+  fprintf(
+      file,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+      "font-family=\"sans-serif\" fill=\"#20242a\">\n<style>.t{font-size:20px;font-weight:bold}"
+      ".n{font-size:12px}.s{font-size:11px}.h{font-size:12px;font-weight:bold}.r{text-anchor:end}</style>\n"
+      "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
+      WIDTH, height, WIDTH, height, WIDTH, height);
   write_sentence(map, file);
   write_bar(map, file);
   write_cells(map, file);

@@ -27,10 +27,10 @@ typedef struct xmc_map {
   xmc_heap_stats stats;
   xmc_u64 cell_bytes;
   xmc_u32 cells;
-  xmc_u64 group_blocks[XMC_MAP_GROUPS];    /* live */
-  xmc_u64 group_live[XMC_MAP_GROUPS];      /* bytes */
+  xmc_u64 group_blocks[XMC_MAP_GROUPS]; /* live */
+  xmc_u64 group_live[XMC_MAP_GROUPS];   /* bytes */
   xmc_u64 group_claimed[XMC_MAP_GROUPS];
-  xmc_u64 runs, run_bytes[XMC_MAP_RUNS];   /* of free pages: how many, bytes by length */
+  xmc_u64 runs, run_bytes[XMC_MAP_RUNS]; /* of free pages: how many, bytes by length */
   xmc_u64 free_pages_bytes;
   xmc_map_cell cell[XMC_MAP_CELLS];
 } xmc_map;

@@ -8,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] = "usage: xmc-heap COMMAND FILE [OUTPUT]\n"
-                            "  info    sizes, use, failures and bad frees, in words\n"
-                            "  stats   the same as JSON\n"
-                            "  check   verifies sums and every invariant; exit 1 if one is broken\n"
-                            "  blocks  a line a live block: reference, bytes, and for whole pages `pages`\n"
-                            "  leaks   live blocks by size, and the first ones\n"
-                            "  map     an SVG picture of the heap\n"
-                            "FILE is what xmcSaveHeap wrote. OUTPUT is a file to write instead of the terminal.\n";
+static const char usage[] =
+    "usage: xmc-heap COMMAND FILE [OUTPUT]\n"
+    "  info    sizes, use, failures and bad frees, in words\n"
+    "  stats   the same as JSON\n"
+    "  check   verifies sums and every invariant; exit 1 if one is broken\n"
+    "  blocks  a line a live block: reference, bytes, and for whole pages `pages`\n"
+    "  leaks   live blocks by size, and the first ones\n"
+    "  map     an SVG picture of the heap\n"
+    "FILE is what xmcSaveHeap wrote. OUTPUT is a file to write instead of the terminal.\n";
 
 static void print_size(FILE *out, const char *name, xmc_u64 bytes) {
   char a[XMC_TEXT_BYTES], b[XMC_TEXT_BYTES];
@@ -80,7 +81,7 @@ static void print_check(xmcHeap *meta, FILE *out) {
 static const struct {
   const char *name;
   void (*run)(xmcHeap *meta, FILE *out);
-} commands[] = {{"info", print_info},     {"stats", xmc_json_meta}, {"check", print_check},
+} commands[] = {{"info", print_info},     {"stats", xmc_json_meta},  {"check", print_check},
                 {"blocks", print_blocks}, {"leaks", xmc_leaks_meta}, {"map", print_map}};
 
 /* The file's metadata, or NULL and a message */

@@ -266,7 +266,8 @@ static void turns(test_env *env) {
   table = table_new(&x);
   CL_OK(xmcUnmapHeap(x.heap, env->queue));
   for (turn = 0; turn < 3; turn++) {
-    test_launch(env, kernel, count, local, "hUuuum", x.heap, table, (cl_uint)PLACES, (cl_uint)20, turn, counts);
+    test_launch(env, kernel, count, local, "hUuuum", x.heap, table, (cl_uint)PLACES, (cl_uint)20, turn,
+                counts);
     test_intact(env, x.heap);
     CL_OK(xmcMapHeap(x.heap, env->queue));
     x.table = xmcHostFromRef(x.heap, table);
@@ -302,7 +303,8 @@ static void beside(test_env *env) {
   threads_start(&x, threads, 77);
   end = seconds_now() + seconds;
   for (launches = 0; launches == 0 || seconds_now() < end; launches++)
-    test_launch(env, kernel, 256, 16, "hUuuum", x.heap, table, (cl_uint)PLACES, (cl_uint)100, launches, counts);
+    test_launch(env, kernel, 256, 16, "hUuuum", x.heap, table, (cl_uint)PLACES, (cl_uint)100, launches,
+                counts);
   __atomic_store_n(&x.stop, 1, __ATOMIC_RELAXED);
   threads_join(threads);
   print_message("%u kernels of 25,600 rounds beside %d threads' %llu rounds\n", launches, THREADS,
@@ -312,7 +314,8 @@ static void beside(test_env *env) {
 }
 
 int main(int argc, char **argv) {
-  static const test_case cases[] = {TEST(calls, SPREAD_AXES), TEST(misuse, SPREAD_AXES), TEST(damaged, SPREAD_AXES),
-                                    TEST(turns, SPREAD_AXES), TEST(beside, SPREAD_AXES)};
+  static const test_case cases[] = {TEST(calls, SPREAD_AXES), TEST(misuse, SPREAD_AXES),
+                                    TEST(damaged, SPREAD_AXES), TEST(turns, SPREAD_AXES),
+                                    TEST(beside, SPREAD_AXES)};
   return test_main("host_calls", cases, sizeof cases / sizeof *cases, argc, argv);
 }

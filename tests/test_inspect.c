@@ -1,5 +1,5 @@
-/* Looking into a heap: the list of blocks against what was allocated, the reports against the list, the map, and
- * the xmc-heap tool on the saved heap. */
+/* Looking into a heap: the list of blocks against what was allocated, the reports against the list, the map,
+ * and the xmc-heap tool on the saved heap. */
 #include "support/harness.h"
 #include "inspect.h"
 #include "layout.h"
@@ -262,7 +262,8 @@ static void tools(test_env *env) {
 }
 
 int main(int argc, char **argv) {
-  static const test_case cases[] = {TEST(blocks, SPREAD_AXES), TEST(reports, SPREAD_ONE), TEST(map, SPREAD_AXES),
-                                    TEST(large_map, SPREAD_ONE), TEST(tools, SPREAD_ONE)};
+  static const test_case cases[] = {TEST(blocks, SPREAD_AXES), TEST(reports, SPREAD_ONE),
+                                    TEST(map, SPREAD_AXES), TEST(large_map, SPREAD_ONE),
+                                    TEST(tools, SPREAD_ONE)};
   return test_main("inspect", cases, sizeof cases / sizeof *cases, argc, argv);
 }

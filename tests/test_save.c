@@ -16,8 +16,8 @@ static cl_mem list_out(test_env *env) { return test_buffer(env, 3 * sizeof(cl_ul
 static void list_push(test_env *env, list *l, cl_uint count) {
   cl_mem errors = test_buffer(env, sizeof(cl_uint), NULL);
   cl_uint failed = 1;
-  test_launch(env, test_kernel(env, l->heap, "list.cl", "list_push", NULL), count, 16, "hUuum", l->heap, l->root,
-              l->next, count, errors);
+  test_launch(env, test_kernel(env, l->heap, "list.cl", "list_push", NULL), count, 16, "hUuum", l->heap,
+              l->root, l->next, count, errors);
   test_read(env, errors, &failed, sizeof failed);
   assert_int_equal(failed, 0);
   l->next += count;
@@ -27,8 +27,8 @@ static void list_push(test_env *env, list *l, cl_uint count) {
 static void list_walk(test_env *env, const list *l, cl_uint thin, cl_ulong *nodes, cl_ulong *sum) {
   cl_mem out = list_out(env);
   cl_ulong told[3];
-  test_launch(env, test_kernel(env, l->heap, "list.cl", "list_walk", NULL), 1, 1, "hUum", l->heap, l->root, thin,
-              out);
+  test_launch(env, test_kernel(env, l->heap, "list.cl", "list_walk", NULL), 1, 1, "hUum", l->heap, l->root,
+              thin, out);
   test_read(env, out, told, sizeof told);
   assert_int_equal(told[2], 0);
   *nodes = told[0];
@@ -76,7 +76,8 @@ static xmc_heap load(test_env *env, cl_uint backing, const char *path) {
 
 static int has_backing(const test_env *env, cl_uint backing) {
   cl_bitfield svm = env->device->svm;
-  return backing == XMC_BACKING_BUFFER || (backing == XMC_BACKING_SVM && (svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER)) ||
+  return backing == XMC_BACKING_BUFFER ||
+         (backing == XMC_BACKING_SVM && (svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER)) ||
          (backing == XMC_BACKING_SVM_FINE && (svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER));
 }
 
@@ -123,7 +124,7 @@ static void mapped(test_env *env) {
   struct {
     cl_ulong next;
     cl_uint value, bytes;
-  } *node;
+  } * node;
   CL_OK(xmcSaveHeap(l.heap, NULL, path));
   m.heap = load(env, env->config.backing, path);
   CL_OK(xmcMapHeap(m.heap, NULL));
@@ -209,7 +210,8 @@ static void truncated_or_flipped(test_env *env) {
 }
 
 static void foreign(test_env *env) {
-  static const unsigned char text[] = "This is no heap. It is a text that is longer than a heap's head, or nearly so.";
+  static const unsigned char text[] =
+      "This is no heap. It is a text that is longer than a heap's head, or nearly so.";
   const xmc_heap_properties fine[] = {XMC_HEAP_COALESCING, XMC_COALESCE_CLASS, 0};
   const xmc_heap_properties wrong[] = {XMC_HEAP_FIFOS, 3, 0};
   list l = list_new(env, 4 << 20, 10);
@@ -309,8 +311,8 @@ static void sparse(test_env *env) {
 
 int main(int argc, char **argv) {
   static const test_case cases[] = {
-      TEST(round_trip, SPREAD_AXES), TEST(mapped, SPREAD_AXES),  TEST(truncated_or_flipped, SPREAD_ONE),
-      TEST(foreign, SPREAD_ONE),     TEST(crafted, SPREAD_ONE),  TEST(corrupt, SPREAD_ONE),
+      TEST(round_trip, SPREAD_AXES), TEST(mapped, SPREAD_AXES), TEST(truncated_or_flipped, SPREAD_ONE),
+      TEST(foreign, SPREAD_ONE),     TEST(crafted, SPREAD_ONE), TEST(corrupt, SPREAD_ONE),
       TEST(sparse, SPREAD_ONE)};
   return test_main("save", cases, sizeof cases / sizeof *cases, argc, argv);
 }

@@ -1,5 +1,6 @@
-/* A CUDA program that used the device's malloc (cuda_port/neighbours.cu), ported (cuda_port/neighbours.cl): each
- * work-item collects the neighbours of a point in a list that grows, another kernel consumes and frees it. */
+/* A CUDA program that used the device's malloc (cuda_port/neighbours.cu), ported (cuda_port/neighbours.cl):
+ * each work-item collects the neighbours of a point in a list that grows, another kernel consumes and frees
+ * it. */
 #include "sample.h"
 
 enum { POINTS = 3000, RADIUS = 700 };
@@ -7,7 +8,8 @@ enum { POINTS = 3000, RADIUS = 700 };
 static int run(sample *s) {
   cl_int2 *points = calloc(POINTS, sizeof *points);
   cl_uint *sums = calloc(POINTS, sizeof *sums), state = 1, wrong = 0, pairs = 0, sum;
-  cl_mem point_buffer, lists = sample_buffer(s, POINTS * 16, NULL), sum_buffer = sample_buffer(s, POINTS * sizeof *sums, NULL);
+  cl_mem point_buffer, lists = sample_buffer(s, POINTS * 16, NULL),
+                       sum_buffer = sample_buffer(s, POINTS * sizeof *sums, NULL);
   int i, j;
   for (i = 0; i < POINTS; i++) {
     points[i].x = (cl_int)((state = state * 1664525u + 1013904223u) >> 18);

@@ -1,8 +1,8 @@
-/* A dynamic graph: edges come and go in batches, adjacency lists grow and shrink in the heap. After each batch
- * the degrees and the number of triangles are compared with the host's.
+/* A dynamic graph: edges come and go in batches, adjacency lists grow and shrink in the heap. After each
+ * batch the degrees and the number of triangles are compared with the host's.
  *
- *   sample_graph [FILE]   a list of edges, two vertex numbers a line, # and % begin comments; default: Zachary's
- *                         karate club (1977), 34 members, 78 friendships
+ *   sample_graph [FILE]   a list of edges, two vertex numbers a line, # and % begin comments; default:
+ * Zachary's karate club (1977), 34 members, 78 friendships
  */
 #include "sample.h"
 
@@ -25,7 +25,8 @@ static graph read_graph(const char *path) {
     next += *next == '\n';
     if (*line == '#' || *line == '%' || sscanf(line, "%u %u", &a, &b) != 2 || a == b)
       continue;
-    for (i = 0; i < g.count && !((g.edge[i].x == a && g.edge[i].y == b) || (g.edge[i].x == b && g.edge[i].y == a));)
+    for (i = 0;
+         i < g.count && !((g.edge[i].x == a && g.edge[i].y == b) || (g.edge[i].x == b && g.edge[i].y == a));)
       i++;
     if (i < g.count)
       continue;

@@ -87,8 +87,8 @@ static inline void sample_read(sample *s, cl_mem buffer, void *to, size_t bytes)
   CHECK(clEnqueueReadBuffer(s->queue, buffer, CL_TRUE, 0, bytes, to, 0, NULL, NULL));
 }
 
-/* Runs a kernel over `items` work-items, in groups of 64 if they are as many, and waits. Its first argument is
- * the heap; a letter each for the others: m cl_mem, u cl_uint, U cl_ulong. */
+/* Runs a kernel over `items` work-items, in groups of 64 if they are as many, and waits. Its first argument
+ * is the heap; a letter each for the others: m cl_mem, u cl_uint, U cl_ulong. */
 static inline void sample_launch(sample *s, const char *name, size_t items, const char *format, ...) {
   cl_int e;
   cl_kernel kernel = clCreateKernel(s->program, name, &e);
@@ -134,13 +134,14 @@ static inline int sample_heap_differs(sample *s, cl_ulong live) {
     return 0;
   fprintf(stderr, "%llu blocks live, %llu expected; %llu bad frees, %llu failed requests\n",
           (unsigned long long)stats.live_blocks, (unsigned long long)live,
-          (unsigned long long)(stats.double_frees + stats.invalid_frees), (unsigned long long)stats.failed_requests);
+          (unsigned long long)(stats.double_frees + stats.invalid_frees),
+          (unsigned long long)stats.failed_requests);
   return 1;
 }
 
 /* Runs `run` on one device, on a heap of `bytes`. */
-static inline int sample_on(cl_device_id device, const char *file, size_t bytes, int (*run)(sample *s), int argc,
-                            char **argv) {
+static inline int sample_on(cl_device_id device, const char *file, size_t bytes, int (*run)(sample *s),
+                            int argc, char **argv) {
   sample s = {.device = device, .argc = argc, .argv = argv};
   cl_int e;
   int differs;

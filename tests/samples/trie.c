@@ -69,7 +69,8 @@ static int run(sample *s) {
   size_t bytes = w.count ? w.start[w.count - 1] + strlen(w.text + w.start[w.count - 1]) + 1 : 1;
   size_t room = bytes + 16 * (size_t)w.count + 1;
   char *expected = host_list(&w, room), *found = calloc(1, room), *word = calloc(1, bytes);
-  cl_mem text = sample_buffer(s, bytes, w.text), start = sample_buffer(s, (w.count + 1) * sizeof *w.start, w.start);
+  cl_mem text = sample_buffer(s, bytes, w.text),
+         start = sample_buffer(s, (w.count + 1) * sizeof *w.start, w.start);
   cl_uint nodes = 0;
   xmcRef root;
   int wrong;

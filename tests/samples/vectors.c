@@ -5,7 +5,8 @@ enum { COUNT = 20000 };
 
 static int run(sample *s) {
   cl_ulong2 *out = calloc(COUNT, sizeof *out);
-  cl_mem vectors = sample_buffer(s, COUNT * 3 * sizeof(cl_uint), NULL), buffer = sample_buffer(s, COUNT * sizeof *out, NULL);
+  cl_mem vectors = sample_buffer(s, COUNT * 3 * sizeof(cl_uint), NULL),
+         buffer = sample_buffer(s, COUNT * sizeof *out, NULL);
   cl_ulong items = 0, n, length, total;
   cl_uint i, wrong = 0;
   sample_launch(s, "collect", COUNT, "mu", vectors, (cl_uint)COUNT);
@@ -21,7 +22,8 @@ static int run(sample *s) {
     items += length;
   }
   wrong += (cl_uint)sample_heap_differs(s, 0);
-  printf("%u vectors of %llu items together%s\n", (cl_uint)COUNT, (unsigned long long)items, wrong ? ": wrong" : "");
+  printf("%u vectors of %llu items together%s\n", (cl_uint)COUNT, (unsigned long long)items,
+         wrong ? ": wrong" : "");
   clReleaseMemObject(vectors);
   clReleaseMemObject(buffer);
   free(out);

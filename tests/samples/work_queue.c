@@ -1,6 +1,6 @@
-/* A queue of work whose items make further items: the places of n queens on a chess board that do not attack each
- * other. The host puts one empty board into the queue; each launch serves what is there and fills the next queue,
- * until none is left. The host counts the solutions by recursion.
+/* A queue of work whose items make further items: the places of n queens on a chess board that do not attack
+ * each other. The host puts one empty board into the queue; each launch serves what is there and fills the
+ * next queue, until none is left. The host counts the solutions by recursion.
  *
  *   sample_work_queue [N]   board size, 4 … 12; default 8
  */
@@ -25,7 +25,8 @@ static cl_uint host_count(unsigned n, unsigned columns, unsigned left, unsigned 
 }
 
 static int run(sample *s) {
-  cl_uint n = s->argc > 1 ? (cl_uint)atoi(s->argv[1]) : 8, count = 1, served = 0, launches = 0, expected, zero = 0;
+  cl_uint n = s->argc > 1 ? (cl_uint)atoi(s->argv[1]) : 8, count = 1, served = 0, launches = 0, expected,
+          zero = 0;
   cl_uint first, counts[3] = {0};
   cl_mem queues[2], buffer;
   int wrong;
@@ -44,8 +45,8 @@ static int run(sample *s) {
   CHECK(clEnqueueWriteBuffer(s->queue, queues[0], CL_TRUE, 0, sizeof first, &first, 0, NULL, NULL));
   while (count > 0) {
     CHECK(clEnqueueWriteBuffer(s->queue, buffer, CL_TRUE, 0, sizeof zero, &zero, 0, NULL, NULL));
-    sample_launch(s, "serve", count, "mumuum", queues[launches % 2], count, queues[(launches + 1) % 2], (cl_uint)ROOM,
-                  n, buffer);
+    sample_launch(s, "serve", count, "mumuum", queues[launches % 2], count, queues[(launches + 1) % 2],
+                  (cl_uint)ROOM, n, buffer);
     sample_read(s, buffer, counts, sizeof counts);
     served += count;
     launches++;
@@ -53,7 +54,8 @@ static int run(sample *s) {
   }
   expected = host_count(n, 0, 0, 0);
   wrong = counts[1] != expected || counts[2] || sample_heap_differs(s, 0);
-  printf("%u queens: %u solutions, %u expected; %u items in %u launches\n", n, counts[1], expected, served, launches);
+  printf("%u queens: %u solutions, %u expected; %u items in %u launches\n", n, counts[1], expected, served,
+         launches);
   clReleaseMemObject(queues[0]);
   clReleaseMemObject(queues[1]);
   clReleaseMemObject(buffer);
