@@ -151,7 +151,7 @@ typedef uint64_t xmcRef;
 /* Maps the whole arena for the host and waits for it; buffers in a GPU's memory are copied to the host and,
  * by the unmap, back. Where XMC_HEAP_HOST_ALWAYS it only waits for the queue. `queue` as everywhere; the unmap
  * may name another one of the same device. Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_MAPPED (it is
- * mapped), OpenCL's. While it is mapped the heap can be inspected and saved, not reset or released. */
+ * mapped), XMC_HEAP_CORRUPT (the header was overwritten; the heap stays unmapped), OpenCL's. While it is mapped the heap can be inspected and saved, not reset or released. */
 XMALLOC_EXPORT cl_int xmcMapHeap(xmc_heap heap, cl_command_queue queue);
 
 /* Ends the map and waits; kernels enqueued after that see what the host did. No thread may be in a host call on
