@@ -78,7 +78,7 @@ static int differs(sample *s, const graph *g, cl_mem lists, cl_uint *triangles) 
 
 /* Adds (or removes) every edge i with i % parts == part. */
 static void batch(sample *s, graph *g, cl_mem lists, cl_uint parts, cl_uint part, int add) {
-  cl_uint2 *edges = calloc(g->count, sizeof *edges);
+  cl_uint2 *edges = calloc(g->count + 1, sizeof *edges);
   cl_uint i, n = 0;
   cl_mem buffer;
   for (i = part; i < g->count; i += parts) {

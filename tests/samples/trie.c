@@ -21,7 +21,7 @@ static words read_words(const char *path) {
   words w = {0};
   size_t bytes, i;
   w.text = sample_file(path, &bytes);
-  w.start = calloc(bytes / 2 + 1, sizeof *w.start);
+  w.start = calloc(bytes / 2 + 2, sizeof *w.start);
   for (i = 0; i < bytes; i++) {
     int c = tolower((unsigned char)w.text[i]);
     w.text[i] = (char)(c >= 'a' && c <= 'z' ? c : '\0');
