@@ -279,6 +279,13 @@ static void turns(test_env *env) {
   exchange_finish(env, &x, table, counts);
 }
 
+/* ThreadSanitizer does not see the atomics of kernels, through which blocks come back to other threads. */
+#if defined(__SANITIZE_THREAD__)
+#define UNSEEN_KERNELS 1
+#else
+#define UNSEEN_KERNELS 0
+#endif
+
 static double seconds_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -295,7 +302,7 @@ static void beside(test_env *env) {
   exchange_thread threads[THREADS];
   xmcRef table;
   cl_uint launches;
-  if (!host_always(x.heap))
+  if (!host_always(x.heap) || UNSEEN_KERNELS)
     return; /* refused there: see misuse */
   kernel = test_kernel(env, x.heap, "exchange.cl", "exchange_in_heap", NULL);
   counts = test_buffer(env, 2 * sizeof(cl_uint), NULL);
