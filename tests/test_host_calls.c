@@ -5,6 +5,7 @@
  */
 #include "support/harness.h"
 #include "kernels/pattern.h"
+#include "../cl/arena.h"
 #include <pthread.h>
 #include <time.h>
 
@@ -20,11 +21,11 @@ static int all_bytes(const unsigned char *p, size_t n, unsigned char value) {
   return n == 0;
 }
 
-static void sizes_and_alignments(xmc_heap heap) {
+static void sizes(xmc_heap heap) {
   static const size_t sizes[] = {1, 16, 17, 100, 1000, 8192, 8193, 100000, 3000000};
   void *blocks[sizeof sizes / sizeof *sizes];
   cl_int status = 1;
-  size_t i, alignment;
+  size_t i;
   for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     blocks[i] = xmcHostMalloc(heap, sizes[i], &status);
     CL_OK(status);
@@ -38,12 +39,6 @@ static void sizes_and_alignments(xmc_heap heap) {
     assert_true(all_bytes(blocks[i], xmcHostUsableSize(heap, blocks[i]), (unsigned char)(i + 1)));
     CL_OK(xmcHostFree(heap, blocks[i]));
     assert_int_equal(xmcHostUsableSize(heap, blocks[i]), 0);
-  }
-  for (alignment = 1; alignment <= 64; alignment *= 2) {
-    void *p = xmcHostAlignedAlloc(heap, alignment, 48, &status);
-    CL_OK(status);
-    assert_int_equal((uintptr_t)p % alignment, 0);
-    CL_OK(xmcHostFree(heap, p));
   }
 }
 
@@ -104,11 +99,44 @@ static void failures(test_env *env, xmc_heap heap) {
 static void calls(test_env *env) {
   xmc_heap heap = test_heap(env, 16 << 20);
   CL_OK(xmcMapHeap(heap, env->queue));
-  sizes_and_alignments(heap);
+  sizes(heap);
   calloc_and_realloc(heap);
   failures(env, heap);
   CL_OK(xmcUnmapHeap(heap, NULL));
   assert_int_equal(test_intact(env, heap).live_blocks, 0);
+}
+
+/* Every alignment that the host's view of page 0 has, and those beyond a page in shared virtual memory;
+ * others are failed requests. */
+static void alignments(test_env *env) {
+  xmc_heap heap = test_heap(env, 16 << 20);
+  cl_ulong data = 0, refused = 0;
+  size_t alignment, most;
+  cl_int status = 1;
+  test_read_arena(env, heap, offsetof(xmcHeap, data), sizeof data, &data);
+  CL_OK(xmcMapHeap(heap, env->queue));
+  most = (uintptr_t)xmcHostFromRef(heap, data);
+  most &= 0 - most;
+  if (most >= XMC_PAGE_BYTES)
+    most = 1 << 20;
+  assert_true(most >= 16);
+  for (alignment = 1; alignment <= 1 << 20; alignment *= 2) {
+    void *p = xmcHostAlignedAlloc(heap, alignment, 48, &status);
+    if (alignment > most) {
+      assert_null(p);
+      assert_int_equal(status, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+      refused++;
+      continue;
+    }
+    CL_OK(status);
+    assert_non_null(p);
+    assert_int_equal((uintptr_t)p % alignment, 0);
+    CL_OK(xmcHostFree(heap, p));
+  }
+  if (env->config.backing != XMC_BACKING_BUFFER)
+    assert_int_equal(refused, 0);
+  CL_OK(xmcUnmapHeap(heap, env->queue));
+  assert_int_equal(test_intact(env, heap).failed_requests, refused);
 }
 
 static void misuse(test_env *env) {
@@ -321,8 +349,8 @@ static void beside(test_env *env) {
 }
 
 int main(int argc, char **argv) {
-  static const test_case cases[] = {TEST(calls, SPREAD_AXES), TEST(misuse, SPREAD_AXES),
-                                    TEST(damaged, SPREAD_AXES), TEST(turns, SPREAD_AXES),
-                                    TEST(beside, SPREAD_AXES)};
+  static const test_case cases[] = {TEST(calls, SPREAD_AXES),  TEST(alignments, SPREAD_AXES),
+                                    TEST(misuse, SPREAD_AXES), TEST(damaged, SPREAD_AXES),
+                                    TEST(turns, SPREAD_AXES),  TEST(beside, SPREAD_AXES)};
   return test_main("host_calls", cases, sizeof cases / sizeof *cases, argc, argv);
 }
