@@ -5,12 +5,13 @@
  *   +------+---------+----------+-----+--------+--------+-----+-----+
  *
  *   head      magic, versions, byte order, metadata bytes, the FIFOs property, sum
- *   section   kind, number, bytes that follow, sum
+ *   section   kind, number, bytes that follow, sum of these and what came before, sum of the contents too
  *   metadata  a piece of 1 MiB of everything before page 0, its repeated words counted (an empty heap's
  *             tables are a few words): tokens n << 1 | 1, word = n times that word; n << 1, words = n words
  *   pages     those of one span that are not free, in order; spans without any have no section
  *
- *   sum of a section = hash(sum of what came before, section, contents)
+ *   check of a section = hash(sum of what came before, kind, number, bytes)
+ *   sum of a section   = hash(check, contents)
  *
  * so a section that was altered, dropped or moved makes every later sum wrong. The hash is invertible in
  * each word it takes: any change of a single word changes it. It is no cryptography: who wants to deceive
@@ -44,6 +45,7 @@ typedef struct xmc_section {
   xmc_u32 kind;
   xmc_u32 number; /* of the piece or span */
   xmc_u64 bytes;
+  xmc_u64 check; /* so that a wrong length is not taken for a file cut short */
   xmc_u64 sum;
 } xmc_section;
 
@@ -71,9 +73,12 @@ static xmc_u64 head_sum(const xmc_file_head *head) {
   return hash_words(0x584d616cu, words, offsetof(xmc_file_head, sum) / 8u);
 }
 
+static xmc_u64 section_check(const xmc_stream *s, const xmc_section *section) {
+  return hash_word(hash_word(s->sum, (xmc_u64)section->number << 32 | section->kind), section->bytes);
+}
+
 static xmc_u64 section_sum(const xmc_stream *s, const xmc_section *section) {
-  xmc_u64 h = hash_word(s->sum, (xmc_u64)section->number << 32 | section->kind);
-  return hash_words(hash_word(h, section->bytes), s->buffer, (size_t)(section->bytes / 8u));
+  return hash_words(section->check, s->buffer, (size_t)(section->bytes / 8u));
 }
 
 /* Pages of a span that are not free */
@@ -102,7 +107,8 @@ static xmc_u64 page_offset(xmcHeap *meta, xmc_u32 span, xmc_u32 page) {
 
 /* Writes the section whose contents are in the buffer. */
 static cl_int write_section(xmc_stream *s, xmc_u32 kind, xmc_u32 number, xmc_u64 bytes) {
-  xmc_section section = {kind, number, bytes, 0};
+  xmc_section section = {kind, number, bytes, 0, 0};
+  section.check = section_check(s, &section);
   section.sum = s->sum = section_sum(s, &section);
   return fwrite(&section, sizeof section, 1, s->file) == 1 &&
                  fwrite(s->buffer, 1, (size_t)bytes, s->file) == (size_t)bytes
@@ -222,8 +228,8 @@ static cl_int read_section(xmc_stream *s, xmc_u32 kind, xmc_u32 number, xmc_u64 
   cl_int status = read_bytes(s->file, &section, sizeof section);
   if (status != CL_SUCCESS)
     return status;
-  if (section.kind != kind || section.number != number || section.bytes > XMC_BUFFER_BYTES ||
-      section.bytes % 8u)
+  if (section.check != section_check(s, &section) || section.kind != kind || section.number != number ||
+      section.bytes > XMC_BUFFER_BYTES || section.bytes % 8u)
     return XMC_FILE_DAMAGED;
   status = read_bytes(s->file, s->buffer, (size_t)section.bytes);
   if (status != CL_SUCCESS)

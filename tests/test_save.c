@@ -209,6 +209,32 @@ static void truncated_or_flipped(test_env *env) {
   remove(path);
 }
 
+/* Every bit of the head and of the first section's, one by one */
+static void each_bit(test_env *env) {
+  list l = list_new(env, 4 << 20, 20);
+  const char *path = new_path(env);
+  size_t bit;
+  bytes b;
+  CL_OK(xmcSaveHeap(l.heap, NULL, path));
+  b = read_file(env, path);
+  remove(path);
+  for (bit = 0; bit < 8 * 128; bit++) {
+    xmcHeap *meta = NULL;
+    long long fifos;
+    cl_int status;
+    FILE *f = fmemopen(b.at, b.count, "rb");
+    assert_non_null(f);
+    b.at[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    status = xmc_file_read(f, &meta, &fifos, NULL, NULL);
+    b.at[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    fclose(f);
+    assert_null(meta);
+    if (status != XMC_FILE_DAMAGED &&
+        (bit >= 8 * 24 || (status != XMC_FILE_FOREIGN && status != XMC_FILE_VERSION)))
+      fail_msg("bit %zu: %s", bit, xmcErrorString(status));
+  }
+}
+
 static void foreign(test_env *env) {
   static const unsigned char text[] =
       "This is no heap. It is a text that is longer than a heap's head, or nearly so.";
@@ -311,8 +337,8 @@ static void sparse(test_env *env) {
 
 int main(int argc, char **argv) {
   static const test_case cases[] = {
-      TEST(round_trip, SPREAD_AXES), TEST(mapped, SPREAD_AXES), TEST(truncated_or_flipped, SPREAD_ONE),
-      TEST(foreign, SPREAD_ONE),     TEST(crafted, SPREAD_ONE), TEST(corrupt, SPREAD_ONE),
-      TEST(sparse, SPREAD_ONE)};
+      TEST(round_trip, SPREAD_AXES), TEST(mapped, SPREAD_AXES),  TEST(truncated_or_flipped, SPREAD_ONE),
+      TEST(foreign, SPREAD_ONE),     TEST(each_bit, SPREAD_ONE), TEST(crafted, SPREAD_ONE),
+      TEST(corrupt, SPREAD_ONE),     TEST(sparse, SPREAD_ONE)};
   return test_main("save", cases, sizeof cases / sizeof *cases, argc, argv);
 }
