@@ -116,7 +116,7 @@ int xmc_layout_is_consistent(const xmcHeap *h) {
   for (k = 0; k < XMC_INDEX_LEVELS; k++)
     if (placed.index[k] != h->index[k])
       return 0;
-  return placed.spans == h->spans && placed.fifos == h->fifos && placed.free_pages == h->free_pages &&
+  return placed.spans == h->spans && h->data_bytes == (uint64_t)h->pages << XMC_PAGE_SHIFT && placed.fifos == h->fifos && placed.free_pages == h->free_pages &&
          placed.page_map == h->page_map && placed.words == h->words && placed.busy.leaf == h->busy.leaf &&
          placed.busy.root == h->busy.root && placed.parked.leaf == h->parked.leaf &&
          placed.parked.root == h->parked.root && h->data_room == h->bytes - tables && h->data >= tables &&

@@ -179,11 +179,11 @@ static void misuse(test_env *env) {
 static void damaged(test_env *env) {
   xmc_heap heap = test_heap(env, 16 << 20);
   cl_ulong bytes = (cl_ulong)1 << 60, was;
-  test_read_arena(env, heap, 8, sizeof was, &was);
-  test_write_arena(env, heap, 8, sizeof bytes, &bytes);
+  test_read_arena(env, heap, offsetof(xmcHeap, bytes), sizeof was, &was);
+  test_write_arena(env, heap, offsetof(xmcHeap, bytes), sizeof bytes, &bytes);
   assert_int_equal(xmcMapHeap(heap, env->queue), XMC_HEAP_CORRUPT);
   assert_int_equal(xmcUnmapHeap(heap, env->queue), XMC_HEAP_NOT_MAPPED);
-  test_write_arena(env, heap, 8, sizeof was, &was);
+  test_write_arena(env, heap, offsetof(xmcHeap, bytes), sizeof was, &was);
   CL_OK(xmcMapHeap(heap, env->queue));
   CL_OK(xmcUnmapHeap(heap, env->queue));
 }
