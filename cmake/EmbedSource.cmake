@@ -3,7 +3,7 @@
 #   cmake -DINPUT=cl/xmalloc.cl "-DPATHS=cl;host" -DNAME=xmc_source_library -DOUTPUT=library.c -P EmbedSource.cmake
 #
 # Each `#include "file"` becomes the file's text, the first time; sources guard themselves, so that a later
-# one adds nothing. `#include <...>` is for the host and goes. `#line` keeps file names and line numbers in
+# one adds nothing. Files in SKIP count as included already. `#include <...>` is for the host and goes. `#line` keeps file names and line numbers in
 # the compiler's messages. The result is an array of bytes, for which C has no length limit.
 cmake_minimum_required(VERSION 3.20)
 
@@ -54,7 +54,7 @@ function(flatten file)
   set(seen "${seen}" PARENT_SCOPE)
 endfunction()
 
-set(seen "")
+set(seen "${SKIP}")
 set(flat "")
 flatten("${INPUT}")
 string(HEX "${flat}\n" bytes)

@@ -1,6 +1,7 @@
 /* The arena's bytes, whatever it lies in: a buffer, or shared virtual memory with or without a buffer that
  * stands for it. */
 #include "internal.h"
+#include <string.h>
 
 cl_int xmc_arena_queue(xmc_heap heap, cl_command_queue queue, cl_command_queue *use) {
   cl_context context = NULL;
@@ -29,10 +30,19 @@ static cl_int xmc_arena_begin(xmc_heap heap, cl_command_queue *queue, xmc_u64 of
   return clFinish(*queue);
 }
 
+/* What is mapped is read and written by the host itself: OpenCL leaves copies from and to it undefined. */
+static char *xmc_arena_on_host(xmc_heap heap) {
+  return heap->host_always ? NULL : (char *)atomic_load_explicit(&heap->host, memory_order_acquire);
+}
+
 cl_int xmc_arena_read(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xmc_u64 bytes, void *to) {
   cl_int status = xmc_arena_begin(heap, &queue, offset, bytes);
   if (status != CL_SUCCESS || bytes == 0)
     return status;
+  if (xmc_arena_on_host(heap)) {
+    memcpy(to, xmc_arena_on_host(heap) + offset, (size_t)bytes);
+    return CL_SUCCESS;
+  }
   if (heap->svm)
     return clEnqueueSVMMemcpy(queue, CL_TRUE, to, (char *)heap->svm + offset, (size_t)bytes, 0, NULL, NULL);
   return clEnqueueReadBuffer(queue, heap->buffer, CL_TRUE, (size_t)offset, (size_t)bytes, to, 0, NULL, NULL);
@@ -43,6 +53,10 @@ cl_int xmc_arena_write(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xm
   cl_int status = xmc_arena_begin(heap, &queue, offset, bytes);
   if (status != CL_SUCCESS || bytes == 0)
     return status;
+  if (xmc_arena_on_host(heap)) {
+    memcpy(xmc_arena_on_host(heap) + offset, from, (size_t)bytes);
+    return CL_SUCCESS;
+  }
   if (heap->svm)
     return clEnqueueSVMMemcpy(queue, CL_TRUE, (char *)heap->svm + offset, from, (size_t)bytes, 0, NULL, NULL);
   return clEnqueueWriteBuffer(queue, heap->buffer, CL_TRUE, (size_t)offset, (size_t)bytes, from, 0, NULL,

@@ -173,38 +173,38 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
   check_used_pages(c, run);
 }
 
+cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report) {
+  xmc_checker c = {meta, report, calloc((size_t)meta->pages * XMC_PAGE_WORDS / 8u + 1u, 1)};
+  xmc_u32 cls, i;
+  if (!c.in_fifo)
+    return CL_OUT_OF_HOST_MEMORY;
+  for (cls = 0; cls < XMC_ALL_CLASSES; cls++)
+    for (i = 0; i < meta->fifo_table[cls].count; i++)
+      check_fifo(&c, cls, i);
+  check_roots(&c, "busy", &meta->busy, meta->slots * XMC_ALL_CLASSES);
+  check_roots(&c, "parked", &meta->parked, meta->spans * XMC_ALL_CLASSES);
+  for (i = 0; i < meta->spans; i++)
+    check_span(&c, i);
+  for (i = 0; i < meta->pages;) {
+    xmc_run run = xmc_walk_run(c.meta, i);
+    check_run(&c, &run);
+    i += run.pages;
+  }
+  free(c.in_fifo);
+  return report->problems ? XMC_HEAP_CORRUPT : CL_SUCCESS;
+}
+
 cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_heap_report *report) {
   xmc_heap_report mine;
   xmc_checker c = {NULL, report ? report : &mine, NULL};
-  xmc_u32 cls, i;
   int intact = 0;
   cl_int status;
-
   memset(c.report, 0, sizeof *c.report);
   if ((status = xmc_walk_open(heap, queue, &c.meta, &intact)) != CL_SUCCESS)
     return status;
   if (!intact)
     problem(&c, XMC_PROBLEM_HEADER, 0, "the header is not the one the heap was made with");
-  c.in_fifo = calloc((size_t)c.meta->pages * XMC_PAGE_WORDS / 8u + 1u, 1);
-  if (!c.in_fifo) {
-    status = CL_OUT_OF_HOST_MEMORY;
-    goto cleanup;
-  }
-  for (cls = 0; cls < XMC_ALL_CLASSES; cls++)
-    for (i = 0; i < c.meta->fifo_table[cls].count; i++)
-      check_fifo(&c, cls, i);
-  check_roots(&c, "busy", &c.meta->busy, c.meta->slots * XMC_ALL_CLASSES);
-  check_roots(&c, "parked", &c.meta->parked, c.meta->spans * XMC_ALL_CLASSES);
-  for (i = 0; i < c.meta->spans; i++)
-    check_span(&c, i);
-  for (i = 0; i < c.meta->pages;) {
-    xmc_run run = xmc_walk_run(c.meta, i);
-    check_run(&c, &run);
-    i += run.pages;
-  }
-  status = c.report->problems ? XMC_HEAP_CORRUPT : CL_SUCCESS;
-cleanup:
-  free(c.in_fifo);
+  status = xmc_check_meta(c.meta, c.report);
   free(c.meta);
   return status;
 }

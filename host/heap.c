@@ -35,9 +35,15 @@ static int xmc_set_property(xmc_settings *settings, xmc_heap_properties name, xm
   }
 }
 
-static cl_int xmc_read_properties(const xmc_heap_properties *properties, xmc_settings *settings) {
+static cl_int xmc_read_properties(const xmc_heap_properties *properties, const xmc_image *image,
+                                  xmc_settings *settings) {
   const xmc_heap_properties *p, *q;
+  xmc_settings own;
   *settings = (xmc_settings){XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0};
+  if (image)
+    *settings = (xmc_settings){XMC_BACKING_BUFFER, (int)image->header->coalescing, image->fifos,
+                               image->header->fifo_start, (int)image->header->debug};
+  own = *settings;
   for (p = properties; p && *p; p += 2) {
     for (q = properties; q != p; q += 2)
       if (*q == *p)
@@ -45,6 +51,9 @@ static cl_int xmc_read_properties(const xmc_heap_properties *properties, xmc_set
     if (!xmc_set_property(settings, p[0], p[1]))
       return CL_INVALID_PROPERTY;
   }
+  if (image && (own.coalescing != settings->coalescing || own.fifos != settings->fifos ||
+                own.fifo_start != settings->fifo_start || own.debug != settings->debug))
+    return CL_INVALID_PROPERTY;
   return CL_SUCCESS;
 }
 
@@ -135,6 +144,14 @@ static int xmc_svm_is_missing(const xmc_heap heap) {
   return heap->settings.backing == XMC_BACKING_SVM_FINE && !(svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER);
 }
 
+/* Host threads and kernels may work on the arena at the same time: where both see each other's atomics. */
+static void xmc_open_to_host(xmc_heap heap) {
+  heap->host_always = heap->settings.backing == XMC_BACKING_SVM_FINE && (heap->probe.svm & CL_DEVICE_SVM_ATOMICS) &&
+                      (heap->probe.svm_scope || !heap->probe.gpu);
+  if (heap->host_always)
+    atomic_store(&heap->host, heap->svm);
+}
+
 /* ---- the arena's contents ---- */
 
 static cl_int xmc_launch(xmc_heap heap, cl_command_queue queue, const char *name, size_t items,
@@ -150,7 +167,8 @@ static cl_int xmc_launch(xmc_heap heap, cl_command_queue queue, const char *name
   return status;
 }
 
-/* Header, tables, then the magic: each waits for the one before, whatever the queue's kind. */
+/* Header, tables, then the magic: each waits for the one before, whatever the queue's kind. Keeps the header as
+ * the kernels left it: they align the data. */
 static cl_int xmc_initialise(xmc_heap heap, cl_command_queue queue) {
   unsigned char header[XMC_HEADER_BYTES] = {0};
   size_t items = (size_t)heap->probe.units * (heap->probe.gpu ? 2048u : 64u);
@@ -164,7 +182,11 @@ static cl_int xmc_initialise(xmc_heap heap, cl_command_queue queue) {
     status = xmc_launch(heap, queue, "xmc_init_done", 1, &tables, NULL);
   if (tables)
     clReleaseEvent(tables);
-  return status == CL_SUCCESS ? clFinish(queue) : status;
+  if (status == CL_SUCCESS)
+    status = xmc_arena_read(heap, queue, 0, sizeof heap->header, &heap->header);
+  if (status == CL_SUCCESS && (heap->header.magic != XMC_MAGIC || heap->header.bytes != heap->initial.bytes))
+    status = XMC_DEVICE_UNUSABLE;
+  return status;
 }
 
 /* FIFOs a class by default: one for each sub-group that can be resident; CPU devices run a work-group on
@@ -195,6 +217,7 @@ static cl_int xmc_plan(xmc_heap heap, size_t bytes) {
 
 static void xmc_destroy(xmc_heap heap) {
   heap->tag = 0;
+  pthread_mutex_destroy(&heap->map_lock);
   if (heap->queue)
     clFinish(heap->queue);
   if (heap->buffer)
@@ -210,13 +233,24 @@ static void xmc_destroy(xmc_heap heap) {
   free(heap);
 }
 
-static cl_int xmc_create(xmc_heap heap, size_t bytes) {
+/* Takes the geometry of an image over; after a reset page 0 is aligned anew. */
+static cl_int xmc_plan_as(xmc_heap heap, const xmcHeap *header) {
+  if (header->bytes > heap->probe.max_bytes)
+    return XMC_HEAP_TOO_LARGE;
+  heap->header = *header;
+  memcpy(&heap->initial, header, XMC_GEOMETRY_BYTES);
+  heap->initial.magic = 0;
+  heap->initial.data = header->bytes - header->data_room;
+  return CL_SUCCESS;
+}
+
+static cl_int xmc_create(xmc_heap heap, size_t bytes, const xmc_image *image) {
   cl_int status = xmc_probe_device(heap->context, heap->device, &heap->probe);
   if (status != CL_SUCCESS)
     return status;
   if (xmc_svm_is_missing(heap))
     return XMC_SVM_UNAVAILABLE;
-  status = xmc_plan(heap, bytes);
+  status = image ? xmc_plan_as(heap, image->header) : xmc_plan(heap, bytes);
   if (status != CL_SUCCESS)
     return status;
   xmc_write_options(&heap->probe, &heap->settings, heap->options);
@@ -227,23 +261,20 @@ static cl_int xmc_create(xmc_heap heap, size_t bytes) {
   if (status != CL_SUCCESS)
     return status == CL_BUILD_PROGRAM_FAILURE ? XMC_DEVICE_UNUSABLE : status;
   status = xmc_allocate(heap, bytes);
-  if (status != CL_SUCCESS)
-    return status;
-  status = xmc_initialise(heap, heap->queue);
   if (status == CL_SUCCESS)
-    status = xmc_arena_read(heap, heap->queue, 0, sizeof heap->header, &heap->header);
-  if (status == CL_SUCCESS && (heap->header.magic != XMC_MAGIC || heap->header.bytes != heap->initial.bytes))
-    status = XMC_DEVICE_UNUSABLE;
+    status = image ? image->fill(heap, image->data) : xmc_initialise(heap, heap->queue);
+  if (status == CL_SUCCESS)
+    xmc_open_to_host(heap);
   return status;
 }
 
-xmc_heap xmcCreateHeap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
-                       size_t bytes, cl_int *errcode_ret) {
+xmc_heap xmc_make_heap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
+                       size_t bytes, const xmc_image *image, cl_int *errcode_ret) {
   xmc_heap heap = NULL;
   xmc_settings settings;
   cl_int status = context ? xmc_check_device(context, device) : CL_INVALID_CONTEXT;
   if (status == CL_SUCCESS)
-    status = xmc_read_properties(properties, &settings);
+    status = xmc_read_properties(properties, image, &settings);
   if (status != CL_SUCCESS)
     goto cleanup;
   heap = calloc(1, sizeof *heap);
@@ -251,6 +282,8 @@ xmc_heap xmcCreateHeap(cl_context context, cl_device_id device, const xmc_heap_p
   if (!heap)
     goto cleanup;
   atomic_init(&heap->references, 1);
+  atomic_init(&heap->host, NULL);
+  pthread_mutex_init(&heap->map_lock, NULL);
   heap->tag = XMC_HEAP_TAG;
   heap->device = device;
   heap->settings = settings;
@@ -258,7 +291,7 @@ xmc_heap xmcCreateHeap(cl_context context, cl_device_id device, const xmc_heap_p
   if (status != CL_SUCCESS)
     goto cleanup;
   heap->context = context;
-  status = xmc_create(heap, bytes);
+  status = xmc_create(heap, bytes, image);
 cleanup:
   if (status != CL_SUCCESS && heap) {
     xmc_destroy(heap);
@@ -267,6 +300,11 @@ cleanup:
   if (errcode_ret)
     *errcode_ret = status;
   return heap;
+}
+
+xmc_heap xmcCreateHeap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
+                       size_t bytes, cl_int *errcode_ret) {
+  return xmc_make_heap(context, device, properties, bytes, NULL, errcode_ret);
 }
 
 cl_int xmc_check_handle(xmc_heap heap) {
@@ -282,12 +320,23 @@ cl_int xmcRetainHeap(xmc_heap heap) {
 
 cl_int xmcReleaseHeap(xmc_heap heap) {
   cl_int status = xmc_check_handle(heap);
-  if (status == CL_SUCCESS && atomic_fetch_sub_explicit(&heap->references, 1, memory_order_acq_rel) == 1)
+  cl_uint seen;
+  if (status != CL_SUCCESS)
+    return status;
+  seen = atomic_load_explicit(&heap->references, memory_order_relaxed);
+  do
+    if (seen == 1 && xmc_is_mapped(heap))
+      return XMC_HEAP_MAPPED;
+  while (!atomic_compare_exchange_weak_explicit(&heap->references, &seen, seen - 1, memory_order_acq_rel,
+                                                memory_order_relaxed));
+  if (seen == 1)
     xmc_destroy(heap);
-  return status;
+  return CL_SUCCESS;
 }
 
 cl_int xmcResetHeap(xmc_heap heap, cl_command_queue queue) {
   cl_int status = xmc_arena_queue(heap, queue, &queue);
+  if (status == CL_SUCCESS && xmc_is_mapped(heap))
+    status = XMC_HEAP_MAPPED;
   return status == CL_SUCCESS ? xmc_initialise(heap, queue) : status;
 }

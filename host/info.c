@@ -67,6 +67,12 @@ cl_int xmcGetHeapInfo(xmc_heap heap, xmc_heap_info name, size_t size, void *valu
   case XMC_HEAP_SUB_GROUPS:
     flag = heap->probe.subgroups != 0;
     return XMC_ANSWER(flag);
+  case XMC_HEAP_HOST_ALWAYS:
+    flag = heap->host_always != 0;
+    return XMC_ANSWER(flag);
+  case XMC_HEAP_DEFAULTS:
+    flag = heap->probe.program_scope != 0;
+    return XMC_ANSWER(flag);
   case XMC_HEAP_PATH:
     return xmc_answer(heap->probe.path, strlen(heap->probe.path) + 1, size, value, size_ret);
   case XMC_HEAP_WHY:

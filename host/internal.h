@@ -8,7 +8,10 @@
  *   heap.c      life of a heap
  *   arena_io.c  the arena's bytes, whatever it lies in
  *   info.c      what a heap tells of itself; kernel arguments
- *   walk.c, stats.c, check.c   statistics and check, from a copy of the metadata
+ *   host_calls.c   xmcHostMalloc and the others, between map and unmap
+ *   default_heap.c  xmcBindDefaultHeap
+ *   walk.c, stats.c, check.c, blocks.c, json.c, heap_map*.c   what a heap holds, from a copy of the metadata
+ *   heap_file.c    heaps in files; save.c: from and to devices
  */
 #ifndef XMC_INTERNAL_H
 #define XMC_INTERNAL_H
@@ -16,6 +19,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "xmalloc.h"
 #include "../cl/arena.h"
+#include <pthread.h>
 #include <stdatomic.h>
 
 /* What a device can do. A path is one of cl/platform_*.h in one OpenCL C version. */
@@ -33,6 +37,7 @@ typedef struct xmc_probe {
   int subgroups;    /* sub-group collectives, called by all */
   int svm_scope;    /* atomics at the scope of all SVM devices build */
   int svm_alias;    /* a buffer made of an SVM pointer has that address in kernels too */
+  int program_scope; /* variables at program scope keep an address between launches */
   int race_checker; /* shared words are to be loaded by read-modify-write */
   char std[8];      /* "CL1.2", "CL2.0", "CL3.0" */
   char name[128];
@@ -77,11 +82,34 @@ struct _xmc_heap {
   xmcHeap header;  /* the header as the first xmc_init_done left it: the true geometry. Nothing in an
                       arena may be believed over it. */
   char options[XMC_OPTIONS_BYTES];
+  int host_always;           /* host calls need no map */
+  _Atomic(xmcHeap *) host;   /* the arena for host calls, or NULL */
+  pthread_mutex_t map_lock;  /* guards the next one, and that map and unmap exclude each other */
+  int mapped;                /* between xmcMapHeap and xmcUnmapHeap */
 };
 #define XMC_HEAP_TAG 0x786d635f68656170ull
 
+/* The counters are all of the header that changes after creation. */
+#define XMC_GEOMETRY_BYTES offsetof(xmcHeap, failed_requests)
+
 /* XMC_INVALID_HEAP unless `heap` is one. */
 cl_int xmc_check_handle(xmc_heap heap);
+
+/* What a new heap begins with instead of emptiness: a header, and what fills the arena behind it. */
+typedef struct xmc_image {
+  const xmcHeap *header;
+  long long fifos; /* the property it was made with */
+  cl_int (*fill)(xmc_heap heap, void *data);
+  void *data;
+} xmc_image;
+
+/* xmcCreateHeap; `image` may be NULL. With an image, properties may choose the backing and must otherwise be
+ * the image's own. */
+xmc_heap xmc_make_heap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
+                       size_t bytes, const xmc_image *image, cl_int *errcode_ret);
+
+/* Between xmcMapHeap and xmcUnmapHeap? (host_calls.c) */
+int xmc_is_mapped(xmc_heap heap);
 
 /* ---- arena_io.c ----
  * The arena's bytes. `queue` may be NULL: the heap's own. All of them wait for everything in the queue
@@ -118,6 +146,8 @@ cl_int xmc_build_helpers(cl_context context, cl_device_id device, const char *op
 
 /* Embedded sources (made by cmake/EmbedSource.cmake), NUL-terminated. */
 extern const char xmc_source_library[];
+extern const char xmc_source_default[]; /* the next two without what they include */
+extern const char xmc_source_std[];
 extern const char xmc_source_kernels[];
 extern const char xmc_source_probe[];
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define XMC_MIN_PAGES 4u
+#define XMC_MAX_SLOTS (1u << 20)
 
 static uint64_t align_up(uint64_t value, uint64_t to) { return (value + to - 1u) / to * to; }
 
@@ -90,6 +91,37 @@ int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
   h->data = place_tables(h, (uint32_t)low, fifos);
   h->data_room = bytes - h->data;
   return 1;
+}
+
+/* The FIFOs of all classes; ~0 if the table contradicts itself or has more than any heap. */
+static uint64_t count_fifos(const xmcHeap *h) {
+  uint64_t fifos = 0;
+  uint32_t cls;
+  for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
+    if (h->fifo_table[cls].first != fifos || h->fifo_table[cls].count > h->slots)
+      return ~(uint64_t)0;
+    fifos += h->fifo_table[cls].count;
+  }
+  return fifos;
+}
+
+int xmc_layout_is_consistent(const xmcHeap *h) {
+  xmcHeap placed = *h;
+  uint64_t fifos = count_fifos(h), tables, room = h->bytes - h->data;
+  int k;
+  if (h->pages < XMC_MIN_PAGES || h->pages > XMC_MAX_PAGES || h->slots % 64u || h->slots > XMC_MAX_SLOTS ||
+      fifos > h->bytes / sizeof(xmc_fifo) || !h->lanes || h->coalescing > XMC_COALESCE_CLASS)
+    return 0;
+  tables = place_tables(&placed, h->pages, fifos);
+  for (k = 0; k < XMC_INDEX_LEVELS; k++)
+    if (placed.index[k] != h->index[k])
+      return 0;
+  return placed.spans == h->spans && h->data_bytes == (uint64_t)h->pages << XMC_PAGE_SHIFT && placed.fifos == h->fifos && placed.free_pages == h->free_pages &&
+         placed.page_map == h->page_map && placed.words == h->words && placed.busy.leaf == h->busy.leaf &&
+         placed.busy.root == h->busy.root && placed.parked.leaf == h->parked.leaf &&
+         placed.parked.root == h->parked.root && h->data_room == h->bytes - tables && h->data >= tables &&
+         h->data - tables < XMC_PAGE_BYTES && h->data % 16u == 0 && h->data <= h->bytes &&
+         room >> XMC_PAGE_SHIFT >= h->pages;
 }
 
 uint64_t xmc_layout_metadata_bytes(const xmcHeap *h) {

@@ -130,6 +130,25 @@ static void xmc_choose_svm(const xmc_bench *bench, cl_uint version) {
           probe->svm_alias ? "it as a buffer, whose use OpenCL tracks" : "its address");
 }
 
+/* Variables at program scope, for the default heap: an option of OpenCL C 3.0 */
+static void xmc_choose_program_scope(const xmc_bench *bench, cl_uint version) {
+  static const xmc_settings plain = {XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0};
+  xmc_probe *probe = bench->probe;
+  char options[XMC_OPTIONS_BYTES];
+  size_t most = 0;
+  if (version < 200 || !probe->c11 ||
+      clGetDeviceInfo(probe->device, CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, sizeof most, &most, NULL) != CL_SUCCESS ||
+      most < sizeof(void *)) {
+    xmc_say(probe, "default heap: none (no variables at program scope)");
+    return;
+  }
+  probe->program_scope = 1;
+  xmc_write_options(probe, &plain, options);
+  probe->program_scope = xmc_program_scope_works(bench, options);
+  xmc_say(probe, "default heap: variables at program scope %s",
+          probe->program_scope ? "keep its address" : "do not keep an address");
+}
+
 /* Asks the device; CL_SUCCESS or an OpenCL error. */
 static cl_int xmc_query(xmc_probe *probe, cl_uint *version) {
   cl_device_id device = probe->device;
@@ -207,6 +226,7 @@ static cl_int xmc_probe_now(cl_context context, cl_device_id device, xmc_probe *
   if (probe->status == CL_SUCCESS) {
     xmc_choose_subgroups(&bench, extensions);
     xmc_choose_svm(&bench, version);
+    xmc_choose_program_scope(&bench, version);
   }
 cleanup:
   free(extensions);

@@ -56,6 +56,22 @@ __kernel void xmc_probe_address(__global ulong *arena, __global ulong *out) {
   }
 }
 
+#if XMC_PROGRAM_SCOPE
+__global ulong *__global xmc_probe_kept = 0;
+
+/* The first launch keeps an address, the second writes there. */
+__kernel void xmc_probe_keep(__global ulong *arena) {
+  if (get_global_id(0) == 0)
+    xmc_probe_kept = arena;
+}
+__kernel void xmc_probe_use_kept(__global ulong *out) {
+  if (get_global_id(0) == 0 && xmc_probe_kept) {
+    out[0] = 1;
+    xmc_probe_kept[1] = xmc_probe_kept[0] + 1;
+  }
+}
+#endif
+
 #if XMC_HAS_SUBGROUPS
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
 #pragma OPENCL EXTENSION cl_khr_subgroup_ballot : enable

@@ -22,4 +22,6 @@ int xmc_subgroups_work(const xmc_bench *bench, const char *options);
 int xmc_library_builds(const xmc_bench *bench, const char *options);
 /* 1: kernels see a buffer made of an SVM pointer at that address, and what they write there is seen. */
 int xmc_svm_alias_works(const xmc_bench *bench, const char *options);
+/* 1: a variable at program scope keeps a buffer's address from one launch to the next. */
+int xmc_program_scope_works(const xmc_bench *bench, const char *options);
 #endif

@@ -175,3 +175,47 @@ int xmc_svm_alias_works(const xmc_bench *bench, const char *options) {
   clSVMFree(bench->context, svm);
   return right;
 }
+
+/* Runs a kernel whose one argument is `buffer`. */
+static cl_int xmc_run_once(const xmc_bench *bench, cl_program program, const char *name, cl_mem buffer) {
+  size_t one = 1;
+  cl_int status;
+  cl_kernel kernel = clCreateKernel(program, name, &status);
+  if (status == CL_SUCCESS)
+    status = clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+  if (status == CL_SUCCESS)
+    status = clEnqueueNDRangeKernel(bench->queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL);
+  if (status == CL_SUCCESS)
+    status = clFinish(bench->queue);
+  if (kernel)
+    clReleaseKernel(kernel);
+  return status;
+}
+
+int xmc_program_scope_works(const xmc_bench *bench, const char *options) {
+  cl_ulong words[2] = {41, 0};
+  char log[2048];
+  cl_program program = NULL;
+  cl_mem arena = NULL, out = NULL;
+  cl_int status =
+      xmc_build(bench->context, bench->probe->device, xmc_source_probe, options, &program, log, sizeof log);
+  if (status != CL_SUCCESS) {
+    xmc_say(bench->probe, "  does not build: %s", xmc_first_error(log));
+    return 0;
+  }
+  arena = clCreateBuffer(bench->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof words, words, &status);
+  if (status == CL_SUCCESS)
+    out = clCreateBuffer(bench->context, CL_MEM_READ_WRITE, sizeof words, NULL, &status);
+  if (status == CL_SUCCESS)
+    status = xmc_run_once(bench, program, "xmc_probe_keep", arena);
+  if (status == CL_SUCCESS)
+    status = xmc_run_once(bench, program, "xmc_probe_use_kept", out);
+  if (status == CL_SUCCESS)
+    status = clEnqueueReadBuffer(bench->queue, arena, CL_TRUE, 0, sizeof words, words, 0, NULL, NULL);
+  if (out)
+    clReleaseMemObject(out);
+  if (arena)
+    clReleaseMemObject(arena);
+  clReleaseProgram(program);
+  return status == CL_SUCCESS && words[1] == 42;
+}

@@ -1,7 +1,7 @@
 /* Programs: the embedded device library in a user's source.
  *
  * `#include "xmalloc.cl"` would need an include path; here the library's text takes the place of each such
- * line, and `#line` puts the user's numbers right again. Where the user has no such line the library goes
+ * line, likewise for "xmalloc_default.cl" and "xmalloc_std.h", which include it, and `#line` puts the user's numbers right again. Where the user has no such line the library goes
  * in front. The library guards itself, so several are as harmless as with a real include.
  */
 #include "internal.h"
@@ -35,9 +35,15 @@ static void xmc_text_add(xmc_text *text, const char *from, size_t n) {
   text->at[text->used] = '\0';
 }
 
-/* Is `line` (n characters) an include of xmalloc.cl, whatever folder it names? */
-static int xmc_is_include(const char *line, size_t n) {
-  static const char name[] = "xmalloc.cl";
+/* What can be included, each with all before it */
+static const char *const xmc_parts[][2] = {{"xmalloc.cl", xmc_source_library},
+                                           {"xmalloc_default.cl", xmc_source_default},
+                                           {"xmalloc_std.h", xmc_source_std}};
+enum { XMC_PARTS = sizeof xmc_parts / sizeof *xmc_parts };
+
+/* How many parts does `line` (n characters) include, whatever folder it names? 0: it is something else. */
+static int xmc_included_parts(const char *line, size_t n) {
+  int part;
   const char *end = line + n, *p = line, *close;
   while (p < end && (*p == ' ' || *p == '\t'))
     p++;
@@ -53,10 +59,14 @@ static int xmc_is_include(const char *line, size_t n) {
   if (p == end || (*p != '"' && *p != '<'))
     return 0;
   close = memchr(p + 1, *p == '"' ? '"' : '>', (size_t)(end - p - 1));
-  if (!close || (size_t)(close - p - 1) < sizeof name - 1)
-    return 0;
-  close -= sizeof name - 1;
-  return memcmp(close, name, sizeof name - 1) == 0 && (close == p + 1 || close[-1] == '/');
+  for (part = 0; close && part < XMC_PARTS; part++) {
+    size_t name = strlen(xmc_parts[part][0]);
+    const char *at = close - name;
+    if ((size_t)(close - p - 1) >= name && memcmp(at, xmc_parts[part][0], name) == 0 &&
+        (at == p + 1 || at[-1] == '/'))
+      return part + 1;
+  }
+  return 0;
 }
 
 /* Follows one line; returns whether the next one starts inside a comment. */
@@ -87,10 +97,11 @@ static int xmc_in_comment_after(const char *line, size_t n, int in_comment) {
   return in_comment;
 }
 
-static void xmc_add_library(xmc_text *text, unsigned long next_line) {
+static void xmc_add_library(xmc_text *text, int parts, unsigned long next_line) {
   char back[64];
-  int n = snprintf(back, sizeof back, "\n#line %lu \"<kernel>\"\n", next_line);
-  xmc_text_add(text, xmc_source_library, strlen(xmc_source_library));
+  int n = snprintf(back, sizeof back, "\n#line %lu \"<kernel>\"\n", next_line), part;
+  for (part = 0; part < parts; part++)
+    xmc_text_add(text, xmc_parts[part][1], strlen(xmc_parts[part][1]));
   xmc_text_add(text, back, (size_t)n);
 }
 
@@ -102,9 +113,10 @@ static void xmc_expand_lines(xmc_text *out, const char *source, size_t bytes, in
   while (p < end) {
     const char *newline = memchr(p, '\n', (size_t)(end - p));
     size_t n = newline ? (size_t)(newline - p) + 1 : (size_t)(end - p);
-    if (!in_comment && xmc_is_include(p, n)) {
+    int parts = in_comment ? 0 : xmc_included_parts(p, n);
+    if (parts) {
       *found = 1;
-      xmc_add_library(out, line + 1);
+      xmc_add_library(out, parts, line + 1);
     } else {
       in_comment = xmc_in_comment_after(p, n, in_comment);
       xmc_text_add(out, p, n);
@@ -126,7 +138,7 @@ char *xmc_expand_source(cl_uint count, const char **strings, const size_t *lengt
     xmc_expand_lines(&out, user.at, user.used, &found);
     if (!found) {
       out.used = 0;
-      xmc_add_library(&out, 1);
+      xmc_add_library(&out, 1, 1);
       xmc_text_add(&out, user.at, user.used);
     }
   }

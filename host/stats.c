@@ -29,20 +29,9 @@ static void add_slab(xmcHeap *meta, xmc_heap_stats *stats, const xmc_run *run) {
   }
 }
 
-cl_int xmcGetHeapStats(xmc_heap heap, cl_command_queue queue, xmc_heap_stats *stats) {
-  xmcHeap *meta = NULL;
+void xmc_stats_meta(xmcHeap *meta, xmc_heap_stats *stats) {
   xmc_run run;
   xmc_u32 page, c;
-  int intact = 0;
-  cl_int status;
-  if (!stats)
-    return CL_INVALID_VALUE;
-  if ((status = xmc_walk_open(heap, queue, &meta, &intact)) != CL_SUCCESS)
-    return status;
-  if (!intact) {
-    free(meta);
-    return XMC_HEAP_CORRUPT;
-  }
   memset(stats, 0, sizeof *stats);
   stats->heap_bytes = meta->bytes;
   stats->metadata_bytes = meta->bytes - ((cl_ulong)meta->pages << XMC_PAGE_SHIFT);
@@ -73,6 +62,16 @@ cl_int xmcGetHeapStats(xmc_heap heap, cl_command_queue queue, xmc_heap_stats *st
   stats->invalid_frees = meta->invalid_frees;
   stats->first_double_free = meta->first_double_free ? meta->first_double_free - 1u : 0;
   stats->first_invalid_free = meta->first_invalid_free ? meta->first_invalid_free - 1u : 0;
+}
+
+cl_int xmcGetHeapStats(xmc_heap heap, cl_command_queue queue, xmc_heap_stats *stats) {
+  xmcHeap *meta = NULL;
+  int intact = 0;
+  cl_int status = stats ? xmc_walk_open(heap, queue, &meta, &intact) : CL_INVALID_VALUE;
+  if (status != CL_SUCCESS)
+    return status;
+  if (intact)
+    xmc_stats_meta(meta, stats);
   free(meta);
-  return CL_SUCCESS;
+  return intact ? CL_SUCCESS : XMC_HEAP_CORRUPT;
 }

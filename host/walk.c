@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The counters are all of the header that changes after creation. */
-#define XMC_GEOMETRY_BYTES offsetof(xmcHeap, failed_requests)
-
 cl_int xmc_walk_open(xmc_heap heap, cl_command_queue queue, xmcHeap **meta, int *intact) {
   cl_int status;
   size_t bytes;

@@ -32,4 +32,10 @@ xmc_run xmc_walk_run(xmcHeap *meta, xmc_u32 page);
  * bytes from page 0. */
 typedef void (*xmc_superblock_visitor)(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 word, xmc_u64 offset);
 void xmc_walk_superblocks(xmcHeap *meta, const xmc_run *run, xmc_superblock_visitor visit, void *data);
+
+/* check.c: CL_SUCCESS or XMC_HEAP_CORRUPT, adding to a report; CL_OUT_OF_HOST_MEMORY. The geometry must be true. */
+cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report);
+
+/* stats.c */
+void xmc_stats_meta(xmcHeap *meta, xmc_heap_stats *stats);
 #endif

@@ -20,6 +20,7 @@
 #endif
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #ifdef __APPLE__
 #include <OpenCL/opencl.h>
 #else
@@ -48,6 +49,14 @@ typedef struct _xmc_heap *xmc_heap;
 #define XMC_HEAP_CORRUPT (-5807)     /* an invariant of the arena is broken; see xmc_heap_report */
 #define XMC_HEAP_MISMATCH (-5808) /* program, kernel or queue belongs to another device, context or layout \
                                    */
+#define XMC_HEAP_MAPPED (-5809)     /* the heap is mapped to the host: unmap it first */
+#define XMC_HEAP_NOT_MAPPED (-5810) /* host calls on this heap need xmcMapHeap first */
+#define XMC_FILE_UNUSABLE (-5811)   /* a file cannot be opened, read or written; errno says why */
+#define XMC_FILE_FOREIGN (-5812)    /* not a heap that xmcSaveHeap wrote */
+#define XMC_FILE_VERSION (-5813)    /* a heap of another file version, arena layout or byte order */
+#define XMC_FILE_TRUNCATED (-5814)  /* the file ends too early */
+#define XMC_FILE_DAMAGED (-5815)    /* a checksum is wrong, or what it protects contradicts itself */
+#define XMC_NO_DEFAULT_HEAP (-5816) /* the device has no working variables at program scope */
 
 /* ---- properties of xmcCreateHeap: a list of name, value, …, 0; each name at most once ---- */
 typedef intptr_t xmc_heap_properties;
@@ -86,13 +95,13 @@ XMALLOC_EXPORT xmc_heap xmcCreateHeap(cl_context context, cl_device_id device,
 /* Reference count + 1; a new heap has 1. Error: XMC_INVALID_HEAP. */
 XMALLOC_EXPORT cl_int xmcRetainHeap(xmc_heap heap);
 
-/* Reference count - 1; at 0 the heap goes. Kernels already queued may still run on it: the arena is freed
+/* Reference count - 1; at 0 the heap goes; a mapped heap does not: XMC_HEAP_MAPPED, the count unchanged. Kernels already queued may still run on it: the arena is freed
  * when they have ended. (Exception: an SVM heap whose info XMC_HEAP_DEFERRED_RELEASE is CL_FALSE; there,
  * finish the queues first.) Error: XMC_INVALID_HEAP. */
 XMALLOC_EXPORT cl_int xmcReleaseHeap(xmc_heap heap);
 
 /* Forgets every block and every count: the heap is as new. Waits for the queue before and after.
- * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH (queue of another device or context), OpenCL's. */
+ * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH (queue of another device or context), XMC_HEAP_MAPPED, OpenCL's. */
 XMALLOC_EXPORT cl_int xmcResetHeap(xmc_heap heap, cl_command_queue queue);
 
 /* Sets argument `index` of a kernel, declared as `__global xmcHeap *`. The kernel does not retain the heap.
@@ -113,11 +122,86 @@ XMALLOC_EXPORT cl_int xmcSetKernelArgHeap(cl_kernel kernel, cl_uint index, xmc_h
 #define XMC_HEAP_SUB_GROUPS 0x5818       /* cl_bool: programs have XMC_HAS_SUBGROUPS */
 #define XMC_HEAP_PATH 0x5819 /* char[]: the path programs take, such as "NVIDIA PTX, OpenCL C 3.0" */
 #define XMC_HEAP_WHY 0x581a  /* char[]: what the probe found, one line a finding */
+#define XMC_HEAP_HOST_ALWAYS 0x581b /* cl_bool: host calls work at any time, without xmcMapHeap */
+
+#define XMC_HEAP_DEFAULTS 0x581c    /* cl_bool: xmcBindDefaultHeap works on the device */
 
 /* As clGetDeviceInfo: `size` is the room at `value`; `size_ret` gets the size of the answer. `value` or
  * `size_ret` may be NULL. Errors: XMC_INVALID_HEAP; CL_INVALID_VALUE (unknown name, too little room). */
 XMALLOC_EXPORT cl_int xmcGetHeapInfo(xmc_heap heap, xmc_heap_info name, size_t size, void *value,
                                      size_t *size_ret);
+
+/* ---- the same heap from the host ----
+ * The calls below are the kernels' own, compiled for the host, on the same arena: what one side allocates the
+ * other may use and free. They may be called by any number of threads at once; none waits for another.
+ * xmcHostMalloc acquires and xmcHostFree releases, so a block's next owner, here or in a kernel, sees what was
+ * done before.
+ *
+ * Where the info XMC_HEAP_HOST_ALWAYS is CL_TRUE (fine-grained SVM with atomics) they work at any time, while
+ * kernels run on the heap as well. Other heaps must be mapped: between xmcMapHeap and xmcUnmapHeap the arena
+ * is the host's, and no kernel may run on it. Without a map they return NULL or 0 and XMC_HEAP_NOT_MAPPED.
+ * Addresses are the host's, valid until the unmap; what is to be found again is kept as an xmcRef.
+ *
+ * Every function's errcode_ret may be NULL; it gets CL_SUCCESS, XMC_INVALID_HEAP, XMC_HEAP_NOT_MAPPED or, where
+ * NULL means that no room was left, CL_MEM_OBJECT_ALLOCATION_FAILURE (counted in xmc_heap_stats). */
+
+/* A block's offset from the start of the arena: the same on host and device, in every process; 0 is NULL. */
+typedef uint64_t xmcRef;
+
+/* Maps the whole arena for the host and waits for it; buffers in a GPU's memory are copied to the host and,
+ * by the unmap, back. Where XMC_HEAP_HOST_ALWAYS it only waits for the queue. `queue` as everywhere; the unmap
+ * may name another one of the same device. Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_MAPPED (it is
+ * mapped), XMC_HEAP_CORRUPT (the header was overwritten; the heap stays unmapped), OpenCL's. While it is mapped the heap can be inspected and saved, not reset or released. */
+XMALLOC_EXPORT cl_int xmcMapHeap(xmc_heap heap, cl_command_queue queue);
+
+/* Ends the map and waits; kernels enqueued after that see what the host did. No thread may be in a host call on
+ * a heap that needs the map. Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_NOT_MAPPED, OpenCL's. */
+XMALLOC_EXPORT cl_int xmcUnmapHeap(xmc_heap heap, cl_command_queue queue);
+
+/* Allocates `size` bytes, aligned to 16. NULL with CL_SUCCESS for size 0. */
+XMALLOC_EXPORT void *xmcHostMalloc(xmc_heap heap, size_t size, cl_int *errcode_ret);
+
+/* … count * size bytes, all zero; a product that overflows is a failed request. */
+XMALLOC_EXPORT void *xmcHostCalloc(xmc_heap heap, size_t count, size_t size, cl_int *errcode_ret);
+
+/* … at a multiple of `alignment`, a power of two, in host addresses. Beyond 16 the alignment of the arena in
+ * host memory is the limit: it is the kernels' in SVM, and what the map gave in a buffer; more, and any other
+ * number, is a failed request. */
+XMALLOC_EXPORT void *xmcHostAlignedAlloc(xmc_heap heap, size_t alignment, size_t size, cl_int *errcode_ret);
+
+/* Changes a block's size; contents are kept up to the smaller one, the address may change. NULL for ptr
+ * allocates; size 0 frees and returns NULL with CL_SUCCESS. On failure NULL and the block stays; for a ptr that
+ * is no block, counted as an invalid free, CL_INVALID_VALUE. */
+XMALLOC_EXPORT void *xmcHostRealloc(xmc_heap heap, void *ptr, size_t size, cl_int *errcode_ret);
+
+/* Frees a block. NULL is a no-op. A pointer that is no live block's changes nothing and is counted, as in
+ * kernels, and is CL_SUCCESS. Errors: XMC_INVALID_HEAP, XMC_HEAP_NOT_MAPPED. */
+XMALLOC_EXPORT cl_int xmcHostFree(xmc_heap heap, void *ptr);
+
+/* Bytes that may be used at ptr, at least what was asked for; 0 if ptr is no block, or the heap not mapped. */
+XMALLOC_EXPORT size_t xmcHostUsableSize(xmc_heap heap, void *ptr);
+
+/* Reference of an address in the arena, and back. NULL and 0 for each other, for what lies outside of the arena
+ * and for a heap that is not mapped. */
+XMALLOC_EXPORT xmcRef xmcHostToRef(xmc_heap heap, const void *ptr);
+XMALLOC_EXPORT void *xmcHostFromRef(xmc_heap heap, xmcRef ref);
+
+/* ---- heaps in files ---- */
+
+/* Writes the heap, which must be quiet, to a file: what is in use, so an 8 GiB heap with 1 MiB of blocks is a
+ * small file. It is written beside `path` first, then takes its name, and replaces what had it.
+ * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_CORRUPT (nothing is written), CL_INVALID_VALUE (path is
+ * NULL), XMC_FILE_UNUSABLE, CL_OUT_OF_HOST_MEMORY, OpenCL's. */
+XMALLOC_EXPORT cl_int xmcSaveHeap(xmc_heap heap, cl_command_queue queue, const char *path);
+
+/* Creates a heap as it was when it was saved, on any device of the same byte order: every xmcRef leads to its
+ * data, bad frees and failures remain counted. `properties` may choose the backing; others, if given, must be
+ * those of the saved heap. The FIFOs are as many as on the device that the heap was made on. Alignments over
+ * 16 that xmcAlignedAlloc can give depend on the new arena's address, until a reset.
+ * The whole file is checked before anything is created. Errors: those of xmcCreateHeap, CL_INVALID_VALUE (path
+ * is NULL), XMC_FILE_UNUSABLE, XMC_FILE_FOREIGN, XMC_FILE_VERSION, XMC_FILE_TRUNCATED, XMC_FILE_DAMAGED. */
+XMALLOC_EXPORT xmc_heap xmcLoadHeap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
+                                    const char *path, cl_int *errcode_ret);
 
 #define XMC_STATS_CLASSES 32
 
@@ -175,13 +259,58 @@ typedef struct xmc_heap_report {
  * Other errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, OpenCL's. */
 XMALLOC_EXPORT cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_heap_report *report);
 
+/* ---- what a heap holds ---- */
+
+#define XMC_BLOCK_OF_PAGES 0xffffffffu
+
+/* A live block */
+typedef struct xmc_block {
+  xmcRef ref;
+  cl_ulong size;      /* bytes asked for, where a debug heap knows; else as usable */
+  cl_ulong usable;    /* bytes */
+  cl_uint size_class; /* index into xmc_heap_stats' class_bytes; XMC_BLOCK_OF_PAGES for one of whole pages */
+  cl_uint line;       /* of the call that allocated it, where a debug heap knows; else 0 */
+  const char *file;   /* likewise; else NULL */
+} xmc_block;
+
+/* Non-zero ends the listing. The block is valid until the return. */
+typedef int(CL_CALLBACK *xmc_block_callback)(const xmc_block *block, void *data);
+
+/* Calls back for each live block, by ascending reference. Blocks that lanes share by compartments are one. The
+ * heap must be quiet; the callback may do as it likes with it. Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH,
+ * XMC_HEAP_CORRUPT (geometry damaged), CL_INVALID_VALUE (no callback), CL_OUT_OF_HOST_MEMORY, OpenCL's. */
+XMALLOC_EXPORT cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback callback, void *data);
+
+/* Writers of text to a stream. Errors: as xmcForEachBlock; CL_INVALID_VALUE (no file), XMC_FILE_UNUSABLE. */
+
+/* What is still allocated: how much of each size, and the first blocks. */
+XMALLOC_EXPORT cl_int xmcReportLeaks(xmc_heap heap, cl_command_queue queue, FILE *file);
+
+/* xmc_heap_stats as JSON. */
+XMALLOC_EXPORT cl_int xmcWriteHeapStats(xmc_heap heap, cl_command_queue queue, FILE *file);
+
+/* A picture of the heap, as SVG: what every part of the arena is used for, what is free and how it is cut up.
+ * Reads the metadata only; a file of some 10 KiB whatever the heap's size. */
+XMALLOC_EXPORT cl_int xmcWriteHeapMap(xmc_heap heap, cl_command_queue queue, FILE *file);
+
 /* As clCreateProgramWithSource, with the device library in front, or in place of each
- * `#include "xmalloc.cl"` that the strings hold; line numbers in messages remain those of the strings.
+ * `#include "xmalloc.cl"`, "xmalloc_default.cl" or "xmalloc_std.h" that the strings hold; line numbers in messages remain those of the strings.
  * Build it with xmcGetBuildOptions(heap), and any options of your own after them. The program serves any
  * heap made with the same properties on the same device and context.
  * Errors: XMC_INVALID_HEAP, CL_INVALID_VALUE, CL_OUT_OF_HOST_MEMORY, OpenCL's. */
 XMALLOC_EXPORT cl_program xmcCreateProgramWithSource(xmc_heap heap, cl_uint count, const char **strings,
                                                      const size_t *lengths, cl_int *errcode_ret);
+
+/* Makes the heap the default heap of a built program, for kernels enqueued after the return: what
+ * xmcMallocDefault and xmcFreeDefault use, and with `#include "xmalloc_std.h"` malloc and free. The program's
+ * source has `#include "xmalloc_default.cl"` (or that header) in place of "xmalloc.cl"; where the device has no
+ * variables at program scope it does not build, and its log says what to do. The last call counts; the program
+ * does not retain the heap, which must outlive its kernels. The heap is no argument of those kernels: before
+ * xmcReleaseHeap, finish their queues; for SVM without XMC_HEAP_DEFERRED_RELEASE name it by
+ * clSetKernelExecInfo.
+ * Errors: XMC_INVALID_HEAP, XMC_NO_DEFAULT_HEAP, CL_INVALID_KERNEL_NAME (the source lacks the include),
+ * XMC_HEAP_MISMATCH, OpenCL's. */
+XMALLOC_EXPORT cl_int xmcBindDefaultHeap(cl_program program, xmc_heap heap, cl_command_queue queue);
 
 /* `-cl-std=…` and the `-DXMC_…` for the heap and its device; valid until the heap goes. NULL for NULL. */
 XMALLOC_EXPORT const char *xmcGetBuildOptions(xmc_heap heap);

@@ -4,8 +4,8 @@
  */
 #include "xmalloc.cl"
 
-__kernel void exchange(__global xmcHeap *heap, __global ulong *table, uint places, uint rounds, uint seed,
-                       __global uint *counts) {
+static void exchange_rounds(__global xmcHeap *heap, __global ulong *table, uint places, uint rounds, uint seed,
+                            __global uint *counts) {
   uint id = (uint)get_global_id(0), round, errors = 0, failures = 0;
   uint state = (id + 1u) * 2654435769u ^ seed;
   for (round = 0; round < rounds; round++) {
@@ -38,6 +38,17 @@ __kernel void exchange(__global xmcHeap *heap, __global ulong *table, uint place
     atomic_add(&counts[0], errors);
   if (failures)
     atomic_add(&counts[1], failures);
+}
+
+__kernel void exchange(__global xmcHeap *heap, __global ulong *table, uint places, uint rounds, uint seed,
+                       __global uint *counts) {
+  exchange_rounds(heap, table, places, rounds, seed, counts);
+}
+
+/* The table is a block of the heap, and the host exchanges with it too. */
+__kernel void exchange_in_heap(__global xmcHeap *heap, ulong table, uint places, uint rounds, uint seed,
+                               __global uint *counts) {
+  exchange_rounds(heap, (__global ulong *)xmcFromRef(heap, table), places, rounds, seed, counts);
 }
 
 __kernel void exchange_end(__global xmcHeap *heap, __global ulong *table, uint places, __global uint *counts) {

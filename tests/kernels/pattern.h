@@ -6,10 +6,12 @@
 #ifdef __OPENCL_C_VERSION__
 typedef ulong test_u64;
 typedef uint test_u32;
+#define TEST_GLOBAL __global
 #else
 #include <stdint.h>
 typedef uint64_t test_u64;
 typedef uint32_t test_u32;
+#define TEST_GLOBAL
 #endif
 
 typedef struct test_block {
@@ -22,13 +24,14 @@ typedef struct test_block {
   test_u32 errors;  /* wrong words found by a check */
 } test_block;
 
-#ifdef __OPENCL_C_VERSION__
-static inline uint pattern_word(uint tag, uint index) { return (tag + index * 0x9e3779b1u) * 0x85ebca6bu; }
+static inline test_u32 pattern_word(test_u32 tag, test_u32 index) {
+  return (tag + index * 0x9e3779b1u) * 0x85ebca6bu;
+}
 
 /* Items first, first + step … of the block's 4-byte words, and the bytes after the last whole word */
-static inline void pattern_fill(__global char *p, ulong bytes, uint tag, uint first, uint step) {
-  __global uint *word = (__global uint *)p;
-  uint words = (uint)(bytes >> 2), i;
+static inline void pattern_fill(TEST_GLOBAL char *p, test_u64 bytes, test_u32 tag, test_u32 first, test_u32 step) {
+  TEST_GLOBAL test_u32 *word = (TEST_GLOBAL test_u32 *)p;
+  test_u32 words = (test_u32)(bytes >> 2), i;
   for (i = first; i < words; i += step)
     word[i] = pattern_word(tag, i);
   if (first == 0)
@@ -36,9 +39,9 @@ static inline void pattern_fill(__global char *p, ulong bytes, uint tag, uint fi
       p[i] = (char)(tag + i);
 }
 
-static inline uint pattern_errors(__global const char *p, ulong bytes, uint tag, uint first, uint step) {
-  __global const uint *word = (__global const uint *)p;
-  uint words = (uint)(bytes >> 2), i, errors = 0;
+static inline test_u32 pattern_errors(TEST_GLOBAL const char *p, test_u64 bytes, test_u32 tag, test_u32 first, test_u32 step) {
+  TEST_GLOBAL const test_u32 *word = (TEST_GLOBAL const test_u32 *)p;
+  test_u32 words = (test_u32)(bytes >> 2), i, errors = 0;
   for (i = first; i < words; i += step)
     errors += word[i] != pattern_word(tag, i);
   if (first == 0)
@@ -46,5 +49,4 @@ static inline uint pattern_errors(__global const char *p, ulong bytes, uint tag,
       errors += p[i] != (char)(tag + i);
   return errors;
 }
-#endif
 #endif

@@ -1,0 +1,47 @@
+/* The default heap: for code that cannot pass a heap around, such as ports and generated kernels.
+ *
+ * A variable at program scope holds the heap, one a program. The host sets it once, by xmcBindDefaultHeap,
+ * which runs the kernel below; every later kernel of the program finds it. Until then, requests are NULL and
+ * frees do nothing. Needs variables at program scope, an option of OpenCL C 3.0.
+ */
+#ifndef XMC_XMALLOC_DEFAULT_CL
+#define XMC_XMALLOC_DEFAULT_CL
+#include "xmalloc.cl"
+
+/* The host library probes and passes it; this is the guess without it. */
+#ifndef XMC_PROGRAM_SCOPE
+#if defined(__opencl_c_program_scope_global_variables) || \
+    (__OPENCL_C_VERSION__ >= 200 && __OPENCL_C_VERSION__ < 300)
+#define XMC_PROGRAM_SCOPE 1
+#else
+#define XMC_PROGRAM_SCOPE 0
+#endif
+#endif
+
+#if !XMC_PROGRAM_SCOPE
+#error "XMalloc: no default heap on this device: it has no variables at program scope. Give the kernel an \
+argument __global xmcHeap *heap, and call xmcMalloc(heap, size) and xmcFree(heap, ptr) instead."
+#else
+
+__global xmcHeap *__global xmc_default_heap = 0;
+
+__kernel void xmc_bind_default_heap(__global xmcHeap *heap) {
+  if (get_global_id(0) == 0)
+    xmc_default_heap = heap;
+}
+
+/* As the functions of the same names without Default (convergence: any lanes). */
+XMC_FN __global xmcHeap *xmcDefaultHeap(void) { return xmc_default_heap; }
+XMC_FN __global void *xmcMallocDefault(size_t size) { return xmcMalloc(xmc_default_heap, size); }
+XMC_FN void xmcFreeDefault(__global void *ptr) { xmcFree(xmc_default_heap, ptr); }
+XMC_FN __global void *xmcCallocDefault(size_t count, size_t size) {
+  return xmcCalloc(xmc_default_heap, count, size);
+}
+XMC_FN __global void *xmcReallocDefault(__global void *ptr, size_t size) {
+  return xmcRealloc(xmc_default_heap, ptr, size);
+}
+XMC_FN __global void *xmcAlignedAllocDefault(size_t alignment, size_t size) {
+  return xmcAlignedAlloc(xmc_default_heap, alignment, size);
+}
+#endif
+#endif

@@ -1,0 +1,13 @@
+/* The C library's names for the default heap. Include it after everything that declares such names itself.
+ * Pointers may be generic or __global ones; what is returned is __global.
+ */
+#ifndef XMC_XMALLOC_STD_H
+#define XMC_XMALLOC_STD_H
+#include "xmalloc_default.cl"
+
+#define malloc(size) xmcMallocDefault(size)
+#define free(ptr) xmcFreeDefault((__global void *)(ptr))
+#define calloc(count, size) xmcCallocDefault(count, size)
+#define realloc(ptr, size) xmcReallocDefault((__global void *)(ptr), size)
+#define aligned_alloc(alignment, size) xmcAlignedAllocDefault(alignment, size)
+#endif

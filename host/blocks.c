@@ -1,0 +1,145 @@
+/* The live blocks of a heap, one by one, and as a report of leaks. */
+#include "inspect.h"
+#include "text.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- each block ---- */
+
+typedef struct xmc_block_walk {
+  xmcHeap *meta;
+  xmc_block_callback callback;
+  void *data;
+  int stop;
+} xmc_block_walk;
+
+static void tell(xmc_block_walk *walk, xmc_u64 offset, xmc_u64 bytes, xmc_u32 cls) {
+  xmc_block block = {walk->meta->data + offset, bytes, bytes, cls, 0, NULL};
+  if (!walk->stop)
+    walk->stop = walk->callback(&block, walk->data);
+}
+
+static void tell_superblock(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 word, xmc_u64 offset) {
+  xmc_block_walk *walk = data;
+  xmc_u32 bytes = xmc_class_bytes(run->cls), i;
+  (void)id;
+  for (i = 0; i < xmc_word_count(word) && i < 32u && !walk->stop; i++)
+    if (!(word >> i & 1u))
+      tell(walk, offset + (xmc_u64)i * bytes, bytes, run->cls);
+}
+
+void xmc_blocks_meta(xmcHeap *meta, xmc_block_callback callback, void *data) {
+  xmc_block_walk walk = {meta, callback, data, 0};
+  xmc_run run;
+  xmc_u32 page;
+  for (page = 0; page < meta->pages && !walk.stop; page += run.pages) {
+    run = xmc_walk_run(meta, page);
+    if (run.kind == XMC_RUN_MEMORYBLOCK)
+      tell(&walk, (xmc_u64)page << XMC_PAGE_SHIFT, (xmc_u64)run.pages << XMC_PAGE_SHIFT, XMC_BLOCK_OF_PAGES);
+    xmc_walk_superblocks(meta, &run, tell_superblock, &walk);
+  }
+}
+
+cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback callback, void *data) {
+  xmcHeap *meta = NULL;
+  int intact = 0;
+  cl_int status = callback ? xmc_walk_open(heap, queue, &meta, &intact) : CL_INVALID_VALUE;
+  if (status != CL_SUCCESS)
+    return status;
+  if (intact)
+    xmc_blocks_meta(meta, callback, data);
+  free(meta);
+  return intact ? CL_SUCCESS : XMC_HEAP_CORRUPT;
+}
+
+/* ---- leaks ---- */
+
+#define XMC_LEAKS_SHOWN 20u
+
+typedef struct xmc_leaks {
+  FILE *file;
+  xmc_u64 blocks, bytes;
+  xmc_u64 class_blocks[XMC_STATS_CLASSES + 1],
+      class_bytes[XMC_STATS_CLASSES + 1]; /* the last: Memoryblocks */
+  xmc_block first[XMC_LEAKS_SHOWN];
+} xmc_leaks;
+
+static int CL_CALLBACK count_leak(const xmc_block *block, void *data) {
+  xmc_leaks *leaks = data;
+  xmc_u32 i = block->size_class < XMC_STATS_CLASSES ? block->size_class : XMC_STATS_CLASSES;
+  if (leaks->blocks < XMC_LEAKS_SHOWN)
+    leaks->first[leaks->blocks] = *block;
+  leaks->blocks++;
+  leaks->bytes += block->usable;
+  leaks->class_blocks[i]++;
+  leaks->class_bytes[i] += block->usable;
+  return 0;
+}
+
+void xmc_leaks_meta(xmcHeap *meta, FILE *file) {
+  xmc_leaks leaks = {file, 0, 0, {0}, {0}, {{0}}};
+  char a[XMC_TEXT_BYTES], b[XMC_TEXT_BYTES];
+  xmc_u32 i;
+  xmc_blocks_meta(meta, count_leak, &leaks);
+  if (leaks.blocks == 0) {
+    fprintf(file, "XMalloc: no block is allocated\n");
+    return;
+  }
+  fprintf(file, "XMalloc: %s %s still allocated, %s bytes\n", xmc_text_count(a, leaks.blocks),
+          leaks.blocks == 1 ? "block is" : "blocks are", xmc_text_count(b, leaks.bytes));
+  fprintf(file, "  block size        blocks           bytes\n");
+  for (i = 0; i <= XMC_STATS_CLASSES; i++) {
+    char size[XMC_TEXT_BYTES] = "whole pages";
+    if (i < XMC_STATS_CLASSES)
+      snprintf(size, sizeof size, "%u B", xmc_class_bytes(i));
+    if (leaks.class_blocks[i])
+      fprintf(file, "  %-11s %12s %15s\n", size, xmc_text_count(a, leaks.class_blocks[i]),
+              xmc_text_count(b, leaks.class_bytes[i]));
+  }
+  for (i = 0; i < XMC_LEAKS_SHOWN && i < leaks.blocks; i++) {
+    const xmc_block *block = &leaks.first[i];
+    fprintf(file, "  0x%llx: %llu bytes", (unsigned long long)block->ref, (unsigned long long)block->size);
+    if (block->file)
+      fprintf(file, ", allocated at %s:%u", block->file, block->line);
+    fprintf(file, "\n");
+  }
+  if (leaks.blocks > XMC_LEAKS_SHOWN)
+    fprintf(file, "  and %s more\n", xmc_text_count(a, leaks.blocks - XMC_LEAKS_SHOWN));
+}
+
+/* What the writers to a FILE share: the metadata of a heap whose geometry is intact, handed to `write` */
+static cl_int write_meta(xmc_heap heap, cl_command_queue queue, FILE *file,
+                         void (*write)(xmcHeap *, FILE *)) {
+  xmcHeap *meta = NULL;
+  int intact = 0;
+  cl_int status = file ? xmc_walk_open(heap, queue, &meta, &intact) : CL_INVALID_VALUE;
+  if (status != CL_SUCCESS)
+    return status;
+  if (intact)
+    write(meta, file);
+  free(meta);
+  if (!intact)
+    return XMC_HEAP_CORRUPT;
+  return fflush(file) == 0 && !ferror(file) ? CL_SUCCESS : XMC_FILE_UNUSABLE;
+}
+
+cl_int xmcReportLeaks(xmc_heap heap, cl_command_queue queue, FILE *file) {
+  return write_meta(heap, queue, file, xmc_leaks_meta);
+}
+
+cl_int xmcWriteHeapStats(xmc_heap heap, cl_command_queue queue, FILE *file) {
+  return write_meta(heap, queue, file, xmc_json_meta);
+}
+
+static void write_map(xmcHeap *meta, FILE *file) {
+  xmc_map *map = malloc(sizeof *map);
+  if (!map)
+    return;
+  xmc_map_meta(meta, map);
+  xmc_map_svg(map, file);
+  free(map);
+}
+
+cl_int xmcWriteHeapMap(xmc_heap heap, cl_command_queue queue, FILE *file) {
+  return write_meta(heap, queue, file, write_map);
+}

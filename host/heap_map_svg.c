@@ -1,0 +1,238 @@
+/* A heap map as SVG.
+ *
+ *   title; a sentence: how much is used, how the free room is cut up
+ *   bar: blocks | Memoryblocks | free blocks inside Superblocks | free pages | metadata
+ *   cells, 64 a row, the lowest address at the top left:       legend: colour, sizes, live blocks, bytes
+ *     colour    the size classes that most of it is used for
+ *     filled    from the bottom: live blocks; pale above that:  free runs by length
+ *               free blocks of Superblocks; grey: free pages
+ *
+ * Neighbours in a row that look the same are one rectangle, and all of one colour are one path, so that the
+ * file stays small; the lines between cells are drawn over them.
+ */
+#include "inspect.h"
+#include "text.h"
+
+enum {
+  LEFT = 24,
+  TOP = 132,
+  PITCH = 11,
+  COLUMNS = 64,
+  LEGEND = LEFT + COLUMNS * PITCH + 28,
+  WIDTH = LEGEND + 300
+};
+
+static const char *const colours[XMC_MAP_GROUPS] = {"#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187",
+                                                    "#4ac16d", "#a0da39", "#f5dc1e", "#e4682a"};
+static const char *const names[XMC_MAP_GROUPS] = {"16 to 64 B",   "80 to 128 B",    "160 to 256 B",
+                                                  "320 to 512 B", "640 B to 1 KiB", "1.3 to 2 KiB",
+                                                  "2.5 to 4 KiB", "5 to 8 KiB",     "Memoryblocks"};
+#define FREE_COLOUR "#e3e6ea"
+#define METADATA_COLOUR "#30343a"
+
+static double percent(xmc_u64 part, xmc_u64 whole) {
+  return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+static void write_text(FILE *file, int x, int y, const char *style, const char *text) {
+  fprintf(file, "<text x=\"%d\" y=\"%d\" class=\"%s\">%s</text>\n", x, y, style, text);
+}
+
+/* ---- the head: title, sentence, bar ---- */
+
+static void write_sentence(const xmc_map *map, FILE *file) {
+  char text[320], a[XMC_TEXT_BYTES], b[XMC_TEXT_BYTES], c[XMC_TEXT_BYTES], d[XMC_TEXT_BYTES];
+  xmc_u64 largest = map->stats.largest_free_bytes;
+  snprintf(text, sizeof text, "XMalloc heap, %s: %.0f %% used", xmc_text_size(a, map->stats.heap_bytes),
+           percent(map->stats.live_bytes, map->stats.heap_bytes - map->stats.metadata_bytes));
+  write_text(file, LEFT, 36, "t", text);
+  if (map->runs == 0)
+    snprintf(text, sizeof text, "%s live blocks; no page is free", xmc_text_count(a, map->stats.live_blocks));
+  else
+    snprintf(text, sizeof text,
+             "%s live blocks; %s of free pages in %s %s, the largest %s (fragmentation %.0f %%)",
+             xmc_text_count(a, map->stats.live_blocks), xmc_text_size(b, map->free_pages_bytes),
+             xmc_text_count(c, map->runs), map->runs == 1 ? "piece" : "pieces", xmc_text_size(d, largest),
+             100.0 - percent(largest, map->free_pages_bytes));
+  write_text(file, LEFT, 60, "n", text);
+}
+
+static void write_bar(const xmc_map *map, FILE *file) {
+  xmc_u64 memoryblocks = map->stats.memoryblock_bytes, blocks = map->stats.live_bytes - memoryblocks;
+  const struct {
+    const char *name, *colour;
+    xmc_u64 bytes;
+  } parts[] = {{"blocks", colours[3], blocks},
+               {"Memoryblocks", colours[XMC_MAP_MEMORYBLOCKS], memoryblocks},
+               {"free in Superblocks", "#a9ccd2", map->stats.free_block_bytes},
+               {"free pages", FREE_COLOUR, map->free_pages_bytes},
+               {"metadata", METADATA_COLOUR, map->stats.metadata_bytes}};
+  double x = LEFT, width = WIDTH - 2 * LEFT, label = LEFT;
+  unsigned i;
+  for (i = 0; i < sizeof parts / sizeof *parts; i++) {
+    double share = percent(parts[i].bytes, map->stats.heap_bytes);
+    fprintf(file, "<rect x=\"%.1f\" y=\"76\" width=\"%.1f\" height=\"18\" fill=\"%s\"/>\n", x,
+            share / 100 * width, parts[i].colour);
+    fprintf(file, "<rect x=\"%.0f\" y=\"103\" width=\"10\" height=\"10\" fill=\"%s\"/>", label,
+            parts[i].colour);
+    fprintf(file, "<text x=\"%.0f\" y=\"112\" class=\"s\">%s %.1f %%</text>\n", label + 14, parts[i].name,
+            share);
+    x += share / 100 * width;
+    label += 200;
+  }
+}
+
+/* ---- the cells ---- */
+
+/* The group that most of a cell's pages belong to; XMC_MAP_GROUPS: none is in use. *height: how much of it is
+ * live (1), or in use (0), in pixels. */
+static xmc_u32 look(const xmc_map *map, xmc_u32 i, int live, int *height) {
+  const xmc_map_cell *cell = &map->cell[i];
+  xmc_u64 most = 0, all = 0, bytes;
+  xmc_u32 group = XMC_MAP_GROUPS, g;
+  for (g = 0; g < XMC_MAP_GROUPS; g++) {
+    all += cell->claimed[g];
+    if (cell->claimed[g] > most) {
+      most = cell->claimed[g];
+      group = g;
+    }
+  }
+  bytes = live ? cell->live : all;
+  *height = (int)((double)bytes / (double)map->cell_bytes * PITCH + 0.5);
+  if (bytes && !*height)
+    *height = 1;
+  return group;
+}
+
+/* One path: all cells of a group, filled as far as they are live, or in use. */
+static void write_group(const xmc_map *map, FILE *file, xmc_u32 group, int live) {
+  xmc_u32 i, n;
+  int height, other;
+  fprintf(file, "<path fill=\"%s\"%s d=\"", colours[group], live ? "" : " fill-opacity=\".33\"");
+  for (i = 0; i < map->cells; i += n) {
+    n = 1;
+    if (look(map, i, live, &height) != group || !height)
+      continue;
+    while (i + n < map->cells && (i + n) % COLUMNS && look(map, i + n, live, &other) == group &&
+           other == height)
+      n++;
+    fprintf(file, "M%d %dh%dv%dh-%dz", LEFT + (int)(i % COLUMNS) * PITCH,
+            TOP + (int)(i / COLUMNS + 1) * PITCH - height, (int)n * PITCH, height, (int)n * PITCH);
+  }
+  fprintf(file, "\"/>\n");
+}
+
+static void write_begins(const xmc_map *map, FILE *file) {
+  xmc_u32 i;
+  fprintf(file, "<path stroke=\"#000\" stroke-width=\"2\" d=\"");
+  for (i = 0; i < map->cells; i++)
+    if (map->cell[i].begins)
+      fprintf(file, "M%d %dv%d", LEFT + (int)(i % COLUMNS) * PITCH + 1, TOP + (int)(i / COLUMNS) * PITCH,
+              PITCH);
+  fprintf(file, "\"/>\n");
+}
+
+/* Whole rows, then the rest of the last one */
+static void write_area(const xmc_map *map, FILE *file, const char *fill) {
+  int rows = (int)(map->cells / COLUMNS), rest = (int)(map->cells % COLUMNS);
+  fprintf(file, "<path fill=\"%s\" d=\"M%d %dh%dv%dh-%dz", fill, LEFT, TOP, COLUMNS * PITCH, rows * PITCH,
+          COLUMNS * PITCH);
+  if (rest)
+    fprintf(file, "M%d %dh%dv%dh-%dz", LEFT, TOP + rows * PITCH, rest * PITCH, PITCH, rest * PITCH);
+  fprintf(file, "\"/>\n");
+}
+
+static void write_cells(const xmc_map *map, FILE *file) {
+  xmc_u32 g;
+  write_area(map, file, FREE_COLOUR);
+  for (g = 0; g < XMC_MAP_GROUPS; g++)
+    if (map->group_claimed[g]) {
+      write_group(map, file, g, 0);
+      write_group(map, file, g, 1);
+    }
+  fprintf(file,
+          "<pattern id=\"g\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" patternUnits=\"userSpaceOnUse\">"
+          "<path d=\"M0 .5h%dM.5 0v%d\" stroke=\"#fff\" stroke-width=\"1\"/></pattern>\n",
+          LEFT, TOP, PITCH, PITCH, PITCH, PITCH);
+  write_area(map, file, "url(#g)");
+  write_begins(map, file);
+}
+
+/* ---- the legend ---- */
+
+static int write_legend(const xmc_map *map, FILE *file) {
+  char text[160], a[XMC_TEXT_BYTES], b[XMC_TEXT_BYTES];
+  int y = TOP + 10;
+  xmc_u32 g;
+  write_text(file, LEGEND, y, "h", "used for");
+  write_text(file, LEGEND + 200, y, "h r", "live blocks");
+  write_text(file, LEGEND + 276, y, "h r", "bytes");
+  for (g = 0; g < XMC_MAP_GROUPS; g++) {
+    y += 18;
+    fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"11\" height=\"11\" fill=\"%s\"/>", LEGEND, y - 10,
+            colours[g]);
+    write_text(file, LEGEND + 18, y, "n", names[g]);
+    write_text(file, LEGEND + 200, y, "n r", xmc_text_count(a, map->group_blocks[g]));
+    write_text(file, LEGEND + 276, y, "n r", xmc_text_size(a, map->group_live[g]));
+  }
+  y += 24;
+  fprintf(file, "<path fill=\"%s\" fill-opacity=\".33\" d=\"M%d %dh11v11h-11z\"/>", colours[3], LEGEND,
+          y - 10);
+  fprintf(file, "<path fill=\"%s\" d=\"M%d %dh11v5h-11z\"/>", colours[3], LEGEND, y - 4);
+  write_text(file, LEGEND + 18, y, "n", "filled: live; pale: in use, its blocks free");
+  y += 18;
+  fprintf(file, "<path fill=\"%s\" d=\"M%d %dh11v11h-11z\"/>", FREE_COLOUR, LEGEND, y - 10);
+  write_text(file, LEGEND + 18, y, "n", "free pages");
+  y += 18;
+  fprintf(file, "<path stroke=\"#000\" stroke-width=\"2\" d=\"M%d %dv11\"/>", LEGEND + 5, y - 10);
+  snprintf(text, sizeof text, "a Memoryblock over %s begins", xmc_text_size(b, map->cell_bytes));
+  write_text(file, LEGEND + 18, y, "n", text);
+  y += 18;
+  snprintf(text, sizeof text, "a square is %s", xmc_text_size(a, map->cell_bytes));
+  write_text(file, LEGEND + 18, y, "n", text);
+  return y;
+}
+
+/* Free runs: how much of the free room lies in pieces of which length */
+static void write_runs(const xmc_map *map, FILE *file, int y) {
+  char a[XMC_TEXT_BYTES];
+  xmc_u32 i, last = 0;
+  xmc_u64 most = 1;
+  int x = LEGEND, base = y + 104;
+  for (i = 0; i < XMC_MAP_RUNS; i++) {
+    if (map->run_bytes[i])
+      last = i;
+    if (map->run_bytes[i] > most)
+      most = map->run_bytes[i];
+  }
+  if (map->runs == 0)
+    return;
+  write_text(file, LEGEND, y + 28, "h", "free pages by length of the piece");
+  for (i = 0; i <= last; i++) {
+    double height = 56.0 * (double)map->run_bytes[i] / (double)most;
+    fprintf(file, "<rect x=\"%d\" y=\"%.1f\" width=\"11\" height=\"%.1f\" fill=\"#8a939d\"/>\n", x,
+            base - height, height);
+    if (i == 0 || (i == last && i > 3) || (i % 6 == 0 && last - i > 2))
+      write_text(file, x, base + 14, "s", xmc_text_size(a, (xmc_u64)XMC_PAGE_BYTES << i));
+    x += 14;
+  }
+  fprintf(file, "<path stroke=\"#8a939d\" d=\"M%d %d.5h276\"/>\n", LEGEND, base);
+}
+
+void xmc_map_svg(const xmc_map *map, FILE *file) {
+  int grid = TOP + (int)((map->cells + COLUMNS - 1) / COLUMNS) * PITCH + 20,
+      legend = TOP + 18 * 9 + 24 + 54 + 10 + 134;
+  int height = grid > legend ? grid : legend;
+  fprintf(
+      file,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+      "font-family=\"sans-serif\" fill=\"#20242a\">\n<style>.t{font-size:20px;font-weight:bold}"
+      ".n{font-size:12px}.s{font-size:11px}.h{font-size:12px;font-weight:bold}.r{text-anchor:end}</style>\n"
+      "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
+      WIDTH, height, WIDTH, height, WIDTH, height);
+  write_sentence(map, file);
+  write_bar(map, file);
+  write_cells(map, file);
+  write_runs(map, file, write_legend(map, file));
+  fprintf(file, "</svg>\n");
+}

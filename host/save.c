@@ -1,0 +1,106 @@
+/* xmcSaveHeap and xmcLoadHeap: between devices and files (heap_file.c).
+ *
+ * A file is read twice: first all of it is checked, then a heap is created and filled. References are
+ * offsets in the arena, so page 0 keeps its offset, whatever the alignment of the new arena: only
+ * xmcAlignedAlloc looks at real addresses. A reset aligns page 0 anew.
+ */
+#include "heap_file.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- saving ---- */
+
+typedef struct xmc_saved {
+  xmc_heap heap;
+  cl_command_queue queue;
+} xmc_saved;
+
+static cl_int get_arena(void *data, xmc_u64 offset, xmc_u64 bytes, void *to) {
+  xmc_saved *saved = data;
+  return xmc_arena_read(saved->heap, saved->queue, offset, bytes, to);
+}
+
+/* The name a file has while it is written; malloc'ed */
+static char *part_name(const char *path) {
+  size_t n = strlen(path);
+  char *part = malloc(n + sizeof ".part");
+  if (part) {
+    memcpy(part, path, n);
+    memcpy(part + n, ".part", sizeof ".part");
+  }
+  return part;
+}
+
+cl_int xmcSaveHeap(xmc_heap heap, cl_command_queue queue, const char *path) {
+  xmc_saved saved = {heap, queue};
+  xmc_heap_report report = {0};
+  xmcHeap *meta = NULL;
+  FILE *file = NULL;
+  char *part = NULL;
+  int intact = 0;
+  cl_int status = path ? xmc_walk_open(heap, queue, &meta, &intact) : CL_INVALID_VALUE;
+  if (status != CL_SUCCESS)
+    return status;
+  status = intact ? xmc_check_meta(meta, &report) : XMC_HEAP_CORRUPT;
+  if (status != CL_SUCCESS)
+    goto cleanup;
+  part = part_name(path);
+  status = part ? XMC_FILE_UNUSABLE : CL_OUT_OF_HOST_MEMORY;
+  if (!part || !(file = fopen(part, "wb")))
+    goto cleanup;
+  status = xmc_file_write(file, meta, heap->settings.fifos, get_arena, &saved);
+  if (fclose(file) != 0 && status == CL_SUCCESS)
+    status = XMC_FILE_UNUSABLE;
+  if (status == CL_SUCCESS && rename(part, path) != 0)
+    status = XMC_FILE_UNUSABLE;
+  if (status != CL_SUCCESS)
+    remove(part);
+cleanup:
+  free(part);
+  free(meta);
+  return status;
+}
+
+/* ---- loading ---- */
+
+static cl_int put_arena(void *data, xmc_u64 offset, xmc_u64 bytes, const void *from) {
+  return xmc_arena_write(data, NULL, offset, bytes, from);
+}
+
+/* The second reading: pages, then the metadata. The file must still be what was checked. */
+static cl_int fill_heap(xmc_heap heap, void *data) {
+  FILE *file = data;
+  xmcHeap *meta = NULL;
+  long long fifos;
+  cl_int status;
+  rewind(file);
+  status = xmc_file_read(file, &meta, &fifos, put_arena, heap);
+  if (status == CL_SUCCESS && memcmp(meta, &heap->header, XMC_GEOMETRY_BYTES) != 0)
+    status = XMC_FILE_DAMAGED;
+  if (status == CL_SUCCESS)
+    status = xmc_arena_write(heap, NULL, 0, meta->data, meta);
+  free(meta);
+  return status;
+}
+
+xmc_heap xmcLoadHeap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
+                     const char *path, cl_int *errcode_ret) {
+  xmc_image image = {NULL, 0, fill_heap, NULL};
+  xmc_heap heap = NULL;
+  xmcHeap *meta = NULL;
+  FILE *file = path ? fopen(path, "rb") : NULL;
+  cl_int status = path ? XMC_FILE_UNUSABLE : CL_INVALID_VALUE;
+  if (file)
+    status = xmc_file_read(file, &meta, &image.fifos, NULL, NULL);
+  if (status == CL_SUCCESS) {
+    image.header = meta;
+    image.data = file;
+    heap = xmc_make_heap(context, device, properties, (size_t)meta->bytes, &image, &status);
+  }
+  free(meta);
+  if (file)
+    fclose(file);
+  if (errcode_ret)
+    *errcode_ret = status;
+  return heap;
+}
