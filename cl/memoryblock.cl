@@ -237,12 +237,16 @@ XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
   }
   return XMC_NONE;
 }
-/* Runs that the index misses, because a work-item stopped half-way, are found by looking at every span:
- * part of the last resort. Returns 1 if it mended something or saw 2^order free pages at a multiple of that. */
-XMC_FN int xmc_index_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 order) {
-  xmc_u32 span, level, found = 0, orders, i, known;
+
+/* Runs that the index misses, because a work-item stopped half-way, are found by looking at the spans: part of
+ * the last resort, shared by those who come there. Returns 1 if it mended something or saw 2^order free pages at a
+ * multiple of that. */
+#define XMC_SWEEP_SPANS (XMC_SIMT ? 512u : XMC_NONE)
+XMC_FN int xmc_index_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order) {
+  xmc_u32 span = xmc_any_number(me) % heap->spans, left, level, found = 0, orders, i, known;
+  left = heap->spans < XMC_SWEEP_SPANS ? heap->spans : XMC_SWEEP_SPANS;
   XMC_ROLLED
-  for (span = 0; span < heap->spans && !found; span++) {
+  for (; left > 0 && !found; left--) {
     orders = xmc_run_orders(xmc_load_relaxed64(xmc_span_word(heap, span)));
     found |= orders >> order & 1u;
     XMC_ROLLED
@@ -254,6 +258,7 @@ XMC_FN int xmc_index_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 order) {
         found = 1;
       }
     }
+    span = span + 1u < heap->spans ? span + 1u : 0u;
   }
   return (int)found;
 }

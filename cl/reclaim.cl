@@ -226,10 +226,10 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   return claim;
 }
 
-/* Called when nothing was found: makes room by retiring what is wholly free. 0: there is none, nobody made
- * any since `flux` was read, no span has 2^order pages, and nobody holds more than it will keep. The last
- * is believed XMC_PATIENCE times, because whoever holds may have stopped for good; and all is looked at twice,
- * because those who took room before it was scarce did not say so. */
+/* Called when nothing was found: makes room by retiring what is wholly free. 0: there is none, nobody made any
+ * since `flux` was read, nobody holds more than it will keep, and the index hides nothing. All is looked at twice,
+ * because those who took room before it was scarce did not say so; and at most XMC_PATIENCE times while others
+ * move or hold room, because whoever holds may have stopped for good. */
 #define XMC_PATIENCE 32u
 XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, xmc_u32 order, xmc_u32 flux,
                          xmc_u32 *turns) {
@@ -237,9 +237,11 @@ XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, x
   if (xmc_reclaim(heap, me, enough))
     return 1;
   now = xmc_load_acquire64(&heap->flux);
-  if ((xmc_u32)(now >> 32) != flux || xmc_index_sweep(heap, order))
+  if ((*turns)++ >= XMC_PATIENCE)
+    return 0;
+  if ((xmc_u32)(now >> 32) != flux || (xmc_u32)now || *turns == 1u)
     return 1;
-  return (*turns)++ < ((xmc_u32)now ? XMC_PATIENCE : 1u);
+  return xmc_index_sweep(heap, me, order);
 }
 
 /* The state of flux to give to xmc_make_room; from now on those who make room findable say so. */

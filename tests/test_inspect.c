@@ -255,7 +255,7 @@ static void tools(test_env *env) {
   fseek(f, 5000, SEEK_SET);
   fputc(~fgetc(f) & 0xff, f);
   fclose(f);
-  truncate(path, 6000);
+  assert_int_equal(truncate(path, 6000), 0);
   assert_non_null(strstr(tool(env, "check", path, 1), "XMC_FILE_"));
   remove(path);
   assert_non_null(strstr(tool(env, "check", path, 1), "No such file"));
