@@ -1,6 +1,7 @@
 /* The host: C11 (GCC and Clang builtins on plain words), each thread a work-item of its own.
  *
- * XMC_HOST_STEP() stands before every atomic; tests define it to switch threads there.
+ * XMC_HOST_STEP() stands before every atomic; tests define it to switch threads there, and XMC_HOST_THREAD()
+ * as a number of the thread, from 1.
  */
 #ifndef XMC_PLATFORM_HOST_H
 #define XMC_PLATFORM_HOST_H
@@ -71,6 +72,8 @@ XMC_FN xmc_u32 xmc_lowest32(xmc_u32 x) { return (xmc_u32)__builtin_ctz(x); }
 XMC_FN xmc_u32 xmc_lowest64(xmc_u64 x) { return (xmc_u32)__builtin_ctzll(x); }
 XMC_FN xmc_u32 xmc_highest32(xmc_u32 x) { return 31u - (xmc_u32)__builtin_clz(x); }
 
+#ifndef XMC_HOST_THREAD
+#define XMC_HOST_THREAD() xmc_host_thread()
 /* Threads take numbers as they first call. */
 XMC_FN xmc_u32 xmc_host_thread(void) {
   static xmc_u32 next;
@@ -79,11 +82,12 @@ XMC_FN xmc_u32 xmc_host_thread(void) {
     mine = __atomic_add_fetch(&next, 1u, __ATOMIC_RELAXED);
   return mine;
 }
-XMC_FN xmc_u32 xmc_caller(void) { return xmc_host_thread() * 2654435769u; }
+#endif
+XMC_FN xmc_u32 xmc_caller(void) { return XMC_HOST_THREAD() * 2654435769u; }
 XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) { return (xmc_u32)(((xmc_u64)me * slots) >> 32); }
 XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
   (void)me;
   return 0;
 }
-XMC_FN xmc_u64 xmc_work_item(void) { return xmc_host_thread(); }
+XMC_FN xmc_u64 xmc_work_item(void) { return XMC_HOST_THREAD(); }
 #endif

@@ -12,6 +12,12 @@
 #include <pthread.h>
 #include <sched.h>
 
+#ifdef CORE_SCHEDULED
+/* One of support/schedule.h's threads at a time, by a choice at every atomic */
+#include "schedule.h"
+#define XMC_HOST_STEP() schedule_step()
+#define XMC_HOST_THREAD() ((xmc_u32)schedule_thread() + 1u)
+#else
 /* Before every atomic a thread may lose its turn: on average once in core_yield steps; 0: never. */
 static unsigned core_yield;
 static inline void core_step(void) {
@@ -23,6 +29,7 @@ static inline void core_step(void) {
   }
 }
 #define XMC_HOST_STEP() core_step()
+#endif
 #include "../../cl/xmalloc.cl"
 #include "../../cl/init.cl"
 #include "../../host/layout.h"
