@@ -20,7 +20,7 @@
 XMC_FN int xmc_heap_is_ours(XMC_GLOBAL xmcHeap *heap) { return heap && heap->magic == XMC_MAGIC; }
 
 /* A request of pages, its address a multiple of `align` bytes, a power of two of at least a page */
-XMC_FN XMC_GLOBAL void *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t size, size_t align) {
+XMC_FN XMC_GLOBAL char *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t size, size_t align) {
   xmc_u32 page = XMC_NONE;
   xmc_u64 base = (xmc_u64)(size_t)xmc_page_address(heap, 0), room = (xmc_u64)heap->pages << XMC_PAGE_SHIFT;
   if (size <= room && align <= room && !(base & (align < XMC_PAGE_BYTES ? align - 1u : XMC_PAGE_BYTES - 1u))) {
@@ -28,10 +28,17 @@ XMC_FN XMC_GLOBAL void *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, s
     xmc_u32 align_pages = align > XMC_PAGE_BYTES ? (xmc_u32)(align >> XMC_PAGE_SHIFT) : 1u;
     page = xmc_memoryblock_malloc(heap, me, pages, align_pages, 0u - (xmc_u32)(base >> XMC_PAGE_SHIFT));
   }
-  if (page != XMC_NONE)
-    return xmc_page_address(heap, page);
-  xmc_count_failure(heap, size);
-  return 0;
+  return page != XMC_NONE ? xmc_page_address(heap, page) : 0;
+}
+
+/* A block for 0 < size <= XMC_MAX_CLASS_BYTES of class cls; a failure is the caller's to count */
+XMC_FN XMC_GLOBAL char *xmc_small_malloc(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_u32 size) {
+#if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT
+  if (size <= XMC_MAX_COMPARTMENT_BYTES)
+    return xmc_compartment_malloc(heap, xmc_caller(), size);
+#endif
+  (void)size;
+  return xmc_class_malloc(heap, xmc_caller(), view, cls);
 }
 
 /* Allocates `size` bytes. Returns NULL for size 0, and NULL when no room is left, which is counted (see
@@ -42,18 +49,17 @@ XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   xmc_u32 cls;
   if (size == 0 || !heap)
     return 0;
-  if (size > XMC_MAX_CLASS_BYTES)
-    return xmc_heap_is_ours(heap) ? xmc_pages_malloc(heap, xmc_caller(), size, 1) : 0;
-  cls = xmc_class_of((xmc_u32)size);
-  view = xmc_view_of(heap, cls);
-  if (view.magic != XMC_MAGIC)
-    return 0;
-#if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT
-  if (size <= XMC_MAX_COMPARTMENT_BYTES)
-    block = xmc_compartment_malloc(heap, xmc_caller(), (xmc_u32)size);
-  else
-#endif
-    block = xmc_class_malloc(heap, xmc_caller(), view, cls);
+  if (size > XMC_MAX_CLASS_BYTES) {
+    if (!xmc_heap_is_ours(heap))
+      return 0;
+    block = xmc_pages_malloc(heap, xmc_caller(), size, 1);
+  } else {
+    cls = xmc_class_of((xmc_u32)size);
+    view = xmc_view_of(heap, cls);
+    if (view.magic != XMC_MAGIC)
+      return 0;
+    block = xmc_small_malloc(heap, view, cls, (xmc_u32)size);
+  }
   if (!block)
     xmc_count_failure(heap, size);
   return block;
@@ -137,9 +143,17 @@ XMC_FN XMC_GLOBAL void *xmcRealloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *pt
   }
   if (size <= old && size > old / 2u)
     return ptr;
-  to = (XMC_GLOBAL xmc_u64 *)xmcMalloc(heap, size);
-  if (!to)
-    return size <= old ? ptr : 0;
+  if (size > XMC_MAX_CLASS_BYTES)
+    to = (XMC_GLOBAL xmc_u64 *)xmc_pages_malloc(heap, xmc_caller(), size, 1);
+  else
+    to = (XMC_GLOBAL xmc_u64 *)xmc_small_malloc(heap, xmc_view_of(heap, xmc_class_of((xmc_u32)size)),
+                                                xmc_class_of((xmc_u32)size), (xmc_u32)size);
+  if (!to && size <= old)
+    return ptr; /* a smaller one was only to save room */
+  if (!to) {
+    xmc_count_failure(heap, size);
+    return 0;
+  }
   for (i = 0; i < ((old < size ? old : size) + 7u) / 8u; i++)
     to[i] = from[i];
   xmcFree(heap, ptr);
@@ -166,10 +180,15 @@ XMC_FN XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignme
     while (xmc_class_bytes(cls) & (alignment - 1u))
       cls++; /* ends at 8 KiB at the latest */
     block = xmc_class_malloc(heap, xmc_caller(), xmc_view_of(heap, cls), cls);
-    if (block)
+    if (block && !((size_t)block & (alignment - 1u)))
       return block;
+    if (block) /* the last resort found one of a larger class only */
+      xmcFree(heap, block);
   }
-  return xmc_pages_malloc(heap, xmc_caller(), size, alignment);
+  block = xmc_pages_malloc(heap, xmc_caller(), size, alignment);
+  if (!block)
+    xmc_count_failure(heap, size);
+  return block;
 }
 
 /* References: offsets in the arena, the same on host and device, in every process; 0 is NULL. Pointers

@@ -301,9 +301,41 @@ static void calls(void **state) {
   core_heap_free(heap);
 }
 
+/* In a full heap: blocks of a larger class stand in for smaller ones, but not where the alignment forbids it;
+ * a realloc that stays where it is has not failed. */
+static void calls_when_full(void **state) {
+  xmcHeap *heap = core_heap(1u << 20, 1, 0, XMC_COALESCE_CLASS);
+  unsigned char *p, *last = NULL, *first = NULL, *before = NULL;
+  xmc_u64 failures;
+  size_t i;
+  (void)state;
+  while ((p = xmcMalloc(heap, 5000)) != NULL) { /* 5,120 bytes each */
+    if (!first)
+      first = p;
+    before = last;
+    last = p;
+  }
+  failures = heap->failed_requests;
+  p = xmcRealloc(heap, first, 100);
+  assert_ptr_equal(p, first);
+  assert_int_equal(heap->failed_requests, failures);
+  xmcFree(heap, last);
+  xmcFree(heap, before);
+  for (i = 0; i < 2; i++) {
+    p = xmcAlignedAlloc(heap, 4096, 4096);
+    assert_true((uintptr_t)p % 4096 == 0);
+    if (!p)
+      assert_int_equal(heap->failed_requests, ++failures);
+  }
+  p = xmcMalloc(heap, 4096); /* the block that was not aligned is still there */
+  assert_non_null(p);
+  core_heap_free(heap);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(calls),
+      cmocka_unit_test(calls_when_full),
       cmocka_unit_test(threads_keep),
       cmocka_unit_test(threads_trade),
       cmocka_unit_test(threads_starve),
