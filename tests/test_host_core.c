@@ -332,9 +332,26 @@ static void calls_when_full(void **state) {
   core_heap_free(heap);
 }
 
+/* Single pages are free and no run of two is: an aligned request that needs one fails, and returns. */
+static void aligned_when_frayed(void **state) {
+  xmcHeap *heap = core_heap(1u << 20, 1, 0, XMC_COALESCE_CLASS);
+  unsigned char *page[64];
+  uint32_t n = 0, i;
+  (void)state;
+  while ((page[n] = xmcMalloc(heap, XMC_PAGE_BYTES)) != NULL)
+    n++;
+  for (i = 0; i < n; i += 2)
+    xmcFree(heap, page[i]);
+  assert_null(xmcAlignedAlloc(heap, 2 * XMC_PAGE_BYTES, 100));
+  assert_int_equal(heap->failed_requests, 2);
+  assert_int_equal(core_free_pages(heap), (n + 1) / 2);
+  core_heap_free(heap);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(calls),
+      cmocka_unit_test(aligned_when_frayed),
       cmocka_unit_test(calls_when_full),
       cmocka_unit_test(threads_keep),
       cmocka_unit_test(threads_trade),
