@@ -70,10 +70,11 @@ XMC_FN xmc_u32 xmc_bitmap_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bi
   return XMC_NONE;
 }
 
-/* From start upwards, then from low: so that callers with different starts find different items. */
+/* From start upwards, then from low: so that callers with different starts find different items. Nothing is
+ * found outside [low, high), wherever start lies. */
 XMC_FN xmc_u32 xmc_bitmap_find_from(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 low,
                                     xmc_u32 high, xmc_u32 start) {
   xmc_u32 item = xmc_bitmap_find(heap, map, start, high);
-  return item != XMC_NONE ? item : xmc_bitmap_find(heap, map, low, start);
+  return item != XMC_NONE ? item : xmc_bitmap_find(heap, map, low, start < high ? start : high);
 }
 #endif

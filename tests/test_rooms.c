@@ -62,6 +62,9 @@ static void bitmap_against_model(void **state) {
       low++;
     assert_int_equal(found, low < high ? low : XMC_NONE);
   }
+  xmc_bitmap_set(heap, &map, 100); /* a start beyond the range, of an empty range too, finds nothing outside */
+  assert_int_equal(xmc_bitmap_find_from(heap, &map, 100, 100, 101), XMC_NONE);
+  assert_int_equal(xmc_bitmap_find_from(heap, &map, 100, 101, 5000), 100);
   free(heap);
   free(model);
 }
