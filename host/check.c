@@ -35,13 +35,17 @@ static void check_roots(xmc_checker *c, const char *name, const xmc_bitmap *map,
       problem(c, XMC_PROBLEM_BITMAP, map->root + 8u * (l >> 6), "%s bitmap: root misses leaf word %u", name, l);
 }
 
-static void remember(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offset, xmc_u64 payload) {
-  if (payload == XMC_NONE)
-    return;
-  if (payload >= (xmc_u64)c->meta->pages * XMC_PAGE_WORDS)
-    problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u holds 0x%llx, which is no Superblock", slot, cls,
-            (unsigned long long)payload);
-  else
+/* Ids in FIFOs are followed even when their message is an old one: they must lead somewhere. */
+static int check_payload(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offset, xmc_u32 payload) {
+  if (payload != XMC_NONE && payload >= c->meta->pages * XMC_PAGE_WORDS) {
+    problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u holds 0x%x, which is no Superblock", slot, cls, payload);
+    return 0;
+  }
+  return payload != XMC_NONE;
+}
+
+static void remember(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offset, xmc_u32 payload) {
+  if (check_payload(c, cls, slot, offset, payload))
     c->in_fifo[payload >> 3] |= (unsigned char)(1u << (payload & 7u));
 }
 
@@ -61,6 +65,16 @@ static void check_fifo(xmc_checker *c, xmc_u32 cls, xmc_u32 slot) {
               xmc_message_number(message));
     else
       remember(c, cls, slot, offset, xmc_message_payload(message));
+  }
+  /* Old messages keep their numbers: an enqueue goes by them. The tail may have been copied ahead. */
+  check_payload(c, cls, slot, offset, xmc_message_payload(fifo->tail));
+  for (n = 1; n <= XMC_FIFO_SIZE; n++) {
+    xmc_u64 message = fifo->message[(tail - n) % XMC_FIFO_SIZE];
+    xmc_u32 number = xmc_message_number(message);
+    check_payload(c, cls, slot, offset, xmc_message_payload(message));
+    if (number != tail - n && !(n == XMC_FIFO_SIZE && number == tail))
+      problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u: place %u has the number %u", slot, cls,
+              (tail - n) % XMC_FIFO_SIZE, number);
   }
   if ((used || xmc_active_id(fifo->active) != XMC_NONE) && !bitmap_has(c->meta, &c->meta->busy, cls * c->meta->slots + slot))
     problem(c, XMC_PROBLEM_BITMAP, c->meta->busy.leaf, "busy bitmap misses FIFO %u of class %u", slot, cls);
@@ -173,6 +187,20 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
   check_used_pages(c, run);
 }
 
+/* Bits for what does not exist would lead outside the tables. */
+static void check_beyond(xmc_checker *c) {
+  xmc_u32 cls, i, k;
+  for (cls = 0; cls < XMC_ALL_CLASSES; cls++)
+    for (i = c->meta->fifo_table[cls].count; i < c->meta->slots; i++)
+      if (bitmap_has(c->meta, &c->meta->busy, cls * c->meta->slots + i))
+        problem(c, XMC_PROBLEM_BITMAP, c->meta->busy.leaf, "busy bitmap has FIFO %u of class %u, which has %u", i, cls,
+                c->meta->fifo_table[cls].count);
+  for (k = 0; k < XMC_INDEX_LEVELS; k++)
+    for (i = (c->meta->spans + (1u << 3u * k) - 1u) >> 3u * k; i & 7u; i++)
+      if (*xmc_index_word(c->meta, k, i) >> (8u * (i & 7u)) & 0x7fu)
+        problem(c, XMC_PROBLEM_BITMAP, c->meta->index[k] + i, "level %u of the index has runs beyond the last span", k);
+}
+
 cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report) {
   xmc_checker c = {meta, report, calloc((size_t)meta->pages * XMC_PAGE_WORDS / 8u + 1u, 1)};
   xmc_u32 cls, i;
@@ -181,6 +209,7 @@ cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report) {
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++)
     for (i = 0; i < meta->fifo_table[cls].count; i++)
       check_fifo(&c, cls, i);
+  check_beyond(&c);
   check_roots(&c, "busy", &meta->busy, meta->slots * XMC_ALL_CLASSES);
   check_roots(&c, "parked", &meta->parked, meta->spans * XMC_ALL_CLASSES);
   for (i = 0; i < meta->spans; i++)

@@ -348,34 +348,8 @@ static void aligned_when_frayed(void **state) {
   core_heap_free(heap);
 }
 
-/* The largest class has no larger one to take a block of: slabs, which come after it, are none. */
-static void largest_class_when_full(void **state) {
-  xmcHeap *heap = core_heap(20u << 20, 0, 0, XMC_COALESCE_CLASS); /* unbuffered: slabs are parked */
-  unsigned char *p, *list = NULL, *base = (unsigned char *)xmc_page_address(heap, 0);
-  uint32_t i;
-  (void)state;
-  while ((p = xmcMalloc(heap, 16)) != NULL) {
-    memcpy(p, &list, sizeof list);
-    list = p;
-  }
-  for (i = 0; i < 100; i++) { /* wholly free Superblocks of slabs that are not */
-    p = list;
-    memcpy(&list, p, sizeof list);
-    xmcFree(heap, p);
-  }
-  for (i = 0; i < 64; i++) { /* callers of every slot */
-    xmc_u32 page = XMC_NONE;
-    p = (unsigned char *)xmc_class_malloc(heap, i << 26, XMC_CLASSES - 1u);
-    if (p)
-      page = (xmc_u32)((size_t)(p - base) >> XMC_PAGE_SHIFT);
-    assert_true(!p || (p >= base && page < heap->pages && xmc_find(heap, p).cls == XMC_CLASSES - 1u));
-  }
-  core_heap_free(heap);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(largest_class_when_full),
       cmocka_unit_test(calls),
       cmocka_unit_test(aligned_when_frayed),
       cmocka_unit_test(calls_when_full),

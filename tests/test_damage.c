@@ -1,0 +1,120 @@
+/* A damaged arena: every bit of the metadata flipped in turn on a small heap with every kind of block in it. The
+ * check must end, read nothing outside (AddressSanitizer sees) and report the damage; where it does not, the
+ * flip must be a live block that counts as free or the other way round, or harmless: all blocks can be freed, none is refused, and the whole arena is one run again.
+ */
+#define CORE_SCHEDULED
+#include "support/core.h"
+#include "walk.h"
+
+enum { BLOCKS = 40 };
+typedef struct patient {
+  xmcHeap *heap;
+  uint64_t refs[BLOCKS];
+  uint64_t counted; /* bad frees and failures after the cure */
+  int whole;
+} patient;
+
+static void populate(patient *p) {
+  static const uint32_t sizes[] = {16, 64, 300, 600, 448, 1000, 16384, 30000, 24, 64};
+  uint32_t i;
+  for (i = 0; i < BLOCKS; i++) {
+    void *block = xmcMalloc(p->heap, sizes[i % 10]);
+    p->refs[i] = xmcToRef(p->heap, block);
+  }
+  for (i = 0; i < BLOCKS; i += 3) { /* holes */
+    xmcFree(p->heap, xmcFromRef(p->heap, p->refs[i]));
+    p->refs[i] = 0;
+  }
+  p->heap->failed_requests = p->heap->first_failure_size = p->heap->first_failure_id = 0;
+}
+
+/* What the user may do after a check that found nothing */
+static void use(int number, void *data) {
+  patient *p = data;
+  volatile size_t bytes = (size_t)p->heap->pages * XMC_PAGE_BYTES; /* else GCC warns of what size 0 would do */
+  void *all, *some[8];
+  int i;
+  (void)number;
+  for (i = 0; i < 8; i++)
+    some[i] = xmcMalloc(p->heap, 16u << i);
+  for (i = 0; i < BLOCKS; i++)
+    xmcFree(p->heap, xmcFromRef(p->heap, p->refs[i]));
+  for (i = 0; i < 8; i++)
+    xmcFree(p->heap, some[i]);
+  all = xmcMalloc(p->heap, bytes);
+  p->whole = all != NULL;
+  p->counted = p->heap->double_frees + p->heap->invalid_frees;
+}
+
+/* Words that no check can vouch for: counters. The header's geometry is put right first, as xmcCheckHeap does. */
+static int is_counter(size_t at) { return at >= offsetof(xmcHeap, failed_requests) && at < XMC_HEADER_BYTES; }
+
+/* A free bit of a Superblock in use: the other value is as good a heap, in which one block more or less lives. */
+static int is_free_bit(xmcHeap *heap, size_t at) {
+  size_t word = (at - heap->words) / 8u;
+  return at >= heap->words && at % 8u < 4u && *xmc_word_of(heap, (xmc_u32)word) != XMC_WORD_RETIRED;
+}
+
+static void every_bit(void **state) {
+  patient p;
+  size_t bytes = 400000, metadata, at;
+  char *good, *arena;
+  unsigned bit, reported = 0, harmless = 0, crashed = 0;
+  (void)state;
+  memset(&p, 0, sizeof p);
+  p.heap = core_heap(bytes, 1, 0xfffffffcu, XMC_COALESCE_CLASS);
+  populate(&p);
+  metadata = p.heap->words + 8u * (size_t)p.heap->pages * XMC_PAGE_WORDS;
+  arena = (char *)p.heap;
+  good = malloc(bytes);
+  assert_non_null(good);
+  memcpy(good, arena, bytes);
+  for (at = XMC_HEADER_BYTES; at < metadata; at++)
+    for (bit = 0; bit < 8; bit++) {
+      xmc_heap_report report;
+      xmcHeap *copy = malloc(metadata); /* just the tables: nothing else may be read */
+      memset(&report, 0, sizeof report);
+      assert_non_null(copy);
+      memcpy(copy, good, metadata);
+      ((char *)copy)[at] ^= (char)(1 << bit);
+      assert_int_equal(xmc_check_tables(copy, &report), 1);
+      if (report.problems) {
+        reported++;
+      } else {
+        schedule s;
+        memset(&s, 0, sizeof s);
+        s.stop_thread = -1;
+        s.most_steps = 1000000;
+        memcpy(arena, copy, metadata);
+        schedule_run(&s, 1, use, &p);
+        if (s.hung || ((!p.whole || p.counted) && !is_free_bit((xmcHeap *)good, at))) {
+          if (crashed++ < 9)
+            print_error("byte %zu bit %u: not reported, then %s\n", at, bit,
+                        s.hung ? "a hang" : p.counted ? "a good free is refused" : "room is lost");
+        }
+        harmless++;
+        memcpy(arena, good, metadata);
+      }
+      free(copy);
+    }
+  print_message("%u flips reported, %u harmless\n", reported, harmless - crashed);
+  assert_int_equal(crashed, 0);
+  assert_true(reported > 8u * 33u * 8u * p.heap->pages / 2u); /* at least the state words' */
+  free(good);
+  core_heap_free(p.heap);
+}
+
+/* Counters are not geometry; all the rest of the header is compared with the host's copy by xmcCheckHeap. */
+static void header_is_covered(void **state) {
+  (void)state;
+  assert_true(is_counter(offsetof(xmcHeap, double_frees)) && is_counter(offsetof(xmcHeap, epoch)));
+  assert_false(is_counter(offsetof(xmcHeap, fifo_table)) || is_counter(offsetof(xmcHeap, lanes)));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_bit),
+      cmocka_unit_test(header_is_covered),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
