@@ -155,6 +155,7 @@ XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 wor
     /* Somebody answers for it. A parked one goes when it is wholly free; so does one of several pages that
      * became so bit by bit while another one is active here. */
     if (xmc_word_class(old) != cls || !xmc_word_free(old) || !xmc_word_is_whole(now) ||
+        !(bits & ~xmc_word_free(old)) || /* a bad free changes nothing */
         (!(old & XMC_WORD_PARKED) && (xmc_class_order(cls) == 0 || xmc_is_active_here(heap, me, cls, id))))
       return;
     id = xmc_retire_listed(heap, me, cls, id, now);
