@@ -1,0 +1,108 @@
+/* Soak: each work-item works on a row of blocks, another row in each launch; some blocks change hands within a
+ * launch by way of an exchange table.
+ *
+ *   a block      [ tag: its reference, mixed | … | tag ]     a size below 16 has the first alone, in 8 bytes
+ *   a table's    reference << 24 | size in units of 8 bytes
+ *   counters     0 operations, 1 refused, 2 mismatches, 3 bad frees made
+ */
+#include "xmalloc.cl"
+
+#define ROW 8u
+
+uint soak_random(uint *state) {
+  uint x = *state;
+  x ^= x << 13;
+  x ^= x >> 17;
+  x ^= x << 5;
+  *state = x;
+  return x * 0x9e3779b1u >> 4;
+}
+
+ulong soak_tag(ulong ref) { return ref * 0x9e3779b97f4a7c15ul ^ 0x5bd1e995u; }
+
+void soak_stamp(__global xmcHeap *heap, ulong entry) {
+  __global ulong *p = (__global ulong *)xmcFromRef(heap, entry >> 24);
+  uint words = (uint)entry & 0xffffffu;
+  p[0] = soak_tag(entry >> 24);
+  p[words - 1u] = soak_tag(entry >> 24);
+}
+
+uint soak_is_wrong(__global xmcHeap *heap, ulong entry) {
+  __global const ulong *p = (__global const ulong *)xmcFromRef(heap, entry >> 24);
+  uint words = (uint)entry & 0xffffffu;
+  return p[0] != soak_tag(entry >> 24) || p[words - 1u] != soak_tag(entry >> 24);
+}
+
+__kernel void soak_churn(__global xmcHeap *heap, __global ulong *rows, __global ulong *exchange, uint exchanges,
+                         __global ulong *counters, uint items, uint launch, uint rounds, uint mean) {
+  uint i = (uint)get_global_id(0), state, round, r, k, words, operations = 0, refused = 0, wrong = 0, bad = 0;
+  __global ulong *row;
+  ulong entry, old;
+  __global void *p;
+  if (i >= items)
+    return;
+  state = (i + 1u) * 2654435761u ^ launch * 40503u;
+  state = state ? state : 1u;
+  row = rows + (size_t)((i + launch * 7919u) % items) * ROW; /* items may be anything: a rotation */
+  for (round = 0; round < rounds; round++) {
+    r = soak_random(&state);
+    k = r % ROW;
+    entry = row[k];
+    if (entry && (r >> 8) % 64u == 0) { /* bad frees: inside a block, or of the heap's tables */
+      p = xmcFromRef(heap, entry >> 24);
+      xmcFree(heap, ((uint)entry & 0xffffffu) > 1u ? (__global char *)p + 8 : (__global char *)heap + 24);
+      bad++;
+      operations++;
+    }
+    if (entry && (r >> 14) % 16u == 0) { /* hand it over */
+      __global ulong *place = exchange + soak_random(&state) % exchanges;
+      old = xmc_load_acquire64(place);
+      if (xmc_cas_acq_rel64(place, old, entry) == old)
+        row[k] = entry = old;
+    }
+    if (entry && (r >> 18) % 3u) {
+      wrong += soak_is_wrong(heap, entry);
+      xmcFree(heap, xmcFromRef(heap, entry >> 24));
+      row[k] = 0;
+      operations++;
+    } else if (!entry) {
+      words = 1u + soak_random(&state) % (mean / 4u); /* of 8 bytes: up to twice the mean */
+      if ((r >> 20) % 256u == 0)
+        words *= 8u;
+      p = xmcMalloc(heap, (size_t)words * 8u);
+      operations++;
+      if (p) {
+        entry = xmcToRef(heap, p) << 24 | words;
+        soak_stamp(heap, entry);
+        row[k] = entry;
+      } else {
+        refused++;
+      }
+    }
+  }
+  xmc_add_relaxed64(counters, operations);
+  if (refused)
+    xmc_add_relaxed64(counters + 1, refused);
+  if (wrong)
+    xmc_add_relaxed64(counters + 2, wrong);
+  if (bad)
+    xmc_add_relaxed64(counters + 3, bad);
+}
+
+/* Frees what is left in a table. */
+__kernel void soak_free(__global xmcHeap *heap, __global ulong *table, uint count, __global ulong *counters) {
+  uint i = (uint)get_global_id(0);
+  if (i < count && table[i]) {
+    if (soak_is_wrong(heap, table[i]))
+      xmc_add_relaxed64(counters + 2, 1);
+    xmcFree(heap, xmcFromRef(heap, table[i] >> 24));
+    table[i] = 0;
+    xmc_add_relaxed64(counters, 1);
+  }
+}
+
+/* All of the heap in one block, and back */
+__kernel void soak_whole(__global xmcHeap *heap, ulong bytes) {
+  if (get_global_id(0) == 0)
+    xmcFree(heap, xmcMalloc(heap, (size_t)bytes));
+}

@@ -1,0 +1,272 @@
+/* Soak: the churn of kernels/soak.cl for as long as is asked, on one device, its heap nearly full all the time.
+ * Launches are as long as a tenth of a second or so; between them the heap is checked, as often as takes a fifth
+ * of the time at most. A line a second. At the end all is freed: no tag may have been wrong, every bad free must
+ * have been counted, and the heap must be one free run. See tests/soak for the arguments.
+ */
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <xmalloc.h>
+
+#define ROW 8u
+#define EXCHANGES 4096u
+#define CL_OK(call) check((call), #call, __LINE__)
+
+static void check(cl_int status, const char *call, int line) {
+  if (status == CL_SUCCESS)
+    return;
+  fprintf(stderr, "soak: line %d: %s: %s\n", line, call, xmcErrorString(status));
+  exit(1);
+}
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int find_device(const char *part, cl_device_id *device, char *name, size_t bytes) {
+  cl_platform_id platforms[16];
+  cl_device_id ids[16];
+  cl_uint platform_count = 0, count, p, i;
+  clGetPlatformIDs(16, platforms, &platform_count);
+  for (p = 0; p < platform_count && p < 16; p++) {
+    char platform[128] = "";
+    clGetPlatformInfo(platforms[p], CL_PLATFORM_NAME, sizeof platform, platform, NULL);
+    if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, 16, ids, &count) != CL_SUCCESS)
+      continue;
+    for (i = 0; i < count && i < 16; i++) {
+      clGetDeviceInfo(ids[i], CL_DEVICE_NAME, bytes, name, NULL);
+      if (strstr(name, part) || strstr(platform, part)) {
+        *device = ids[i];
+        return 1;
+      }
+    }
+  }
+  return 0;
+}
+
+typedef struct soak {
+  cl_device_id device;
+  cl_context context;
+  cl_command_queue queue;
+  xmc_heap heap;
+  cl_program program;
+  cl_kernel churn, free;
+  cl_mem rows, exchange, counters;
+  cl_uint items, mean, exchanges;
+  cl_ulong count[4]; /* operations, refused, mismatches, bad frees */
+} soak;
+
+static cl_mem zeroed(soak *s, size_t bytes) {
+  static const cl_uint zero;
+  cl_int status;
+  cl_mem buffer = clCreateBuffer(s->context, CL_MEM_READ_WRITE, bytes, NULL, &status);
+  check(status, "clCreateBuffer", __LINE__);
+  CL_OK(clEnqueueFillBuffer(s->queue, buffer, &zero, sizeof zero, 0, bytes, 0, NULL, NULL));
+  return buffer;
+}
+
+/* Enough rows for blocks of a kilobyte or so each: the more the heap holds, the more work-items there are. */
+static void set_up(soak *s, size_t heap_bytes) {
+  const char *options;
+  char path[1024], *source = calloc(1, 1 << 16);
+  const char *sources[1];
+  FILE *f;
+  size_t room = 0;
+  cl_ulong live;
+  cl_device_type type = 0;
+  cl_int status;
+  s->context = clCreateContext(NULL, 1, &s->device, NULL, NULL, &status);
+  check(status, "clCreateContext", __LINE__);
+  s->queue = clCreateCommandQueue(s->context, s->device, 0, &status);
+  check(status, "clCreateCommandQueue", __LINE__);
+  s->heap = xmcCreateHeap(s->context, s->device, NULL, heap_bytes, &status);
+  check(status, "xmcCreateHeap", __LINE__);
+  CL_OK(xmcGetHeapInfo(s->heap, XMC_HEAP_METADATA_BYTES, sizeof room, &room, NULL));
+  room = heap_bytes - room;
+  snprintf(path, sizeof path, "%ssoak.cl", XMC_TEST_KERNELS);
+  f = fopen(path, "rb");
+  if (!f || !source || fread(source, 1, (1 << 16) - 1, f) == 0) {
+    perror(path);
+    exit(1);
+  }
+  fclose(f);
+  sources[0] = source;
+  s->program = xmcCreateProgramWithSource(s->heap, 1, sources, NULL, &status);
+  check(status, "xmcCreateProgramWithSource", __LINE__);
+  options = xmcGetBuildOptions(s->heap);
+  CL_OK(clBuildProgram(s->program, 1, &s->device, options, NULL, NULL));
+  s->churn = clCreateKernel(s->program, "soak_churn", &status);
+  check(status, "clCreateKernel", __LINE__);
+  s->free = clCreateKernel(s->program, "soak_free", &status);
+  check(status, "clCreateKernel", __LINE__);
+  free(source);
+  clGetDeviceInfo(s->device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+  s->items = type & CL_DEVICE_TYPE_GPU ? 1u << 20 : 1u << 12;
+  while (s->items > 64u && room / s->items / ROW < 512u)
+    s->items /= 2;
+  s->exchanges = s->items < EXCHANGES ? s->items : EXCHANGES;
+  /* A place is full 3 times out of 5, and one block in 256 has eight times the size: 0.63 of all places live. */
+  live = (cl_ulong)(0.63 * ROW * s->items) + s->exchanges;
+  s->mean = (cl_uint)(0.80 * (double)room / (double)live);
+  if (s->mean < 64)
+    s->mean = 64;
+  if (s->mean > 1u << 24)
+    s->mean = 1u << 24;
+  s->rows = zeroed(s, (size_t)s->items * ROW * 8u);
+  s->exchange = zeroed(s, s->exchanges * 8u);
+  s->counters = zeroed(s, sizeof s->count);
+}
+
+static void launch(soak *s, cl_kernel kernel, size_t count) {
+  size_t local = 64, global = (count + local - 1) / local * local;
+  CL_OK(clEnqueueNDRangeKernel(s->queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL));
+  CL_OK(clEnqueueReadBuffer(s->queue, s->counters, CL_TRUE, 0, sizeof s->count, s->count, 0, NULL, NULL));
+}
+
+/* Every sixteenth launch asks for more than there is. */
+static void churn(soak *s, cl_uint number, cl_uint rounds) {
+  cl_uint mean = number % 16u == 15u ? s->mean / 4u * 5u : s->mean;
+  CL_OK(xmcSetKernelArgHeap(s->churn, 0, s->heap));
+  CL_OK(clSetKernelArg(s->churn, 1, sizeof s->rows, &s->rows));
+  CL_OK(clSetKernelArg(s->churn, 2, sizeof s->exchange, &s->exchange));
+  CL_OK(clSetKernelArg(s->churn, 3, sizeof s->exchanges, &s->exchanges));
+  CL_OK(clSetKernelArg(s->churn, 4, sizeof s->counters, &s->counters));
+  CL_OK(clSetKernelArg(s->churn, 5, sizeof s->items, &s->items));
+  CL_OK(clSetKernelArg(s->churn, 6, sizeof number, &number));
+  CL_OK(clSetKernelArg(s->churn, 7, sizeof rounds, &rounds));
+  CL_OK(clSetKernelArg(s->churn, 8, sizeof mean, &mean));
+  launch(s, s->churn, s->items);
+}
+
+static void free_table(soak *s, cl_mem table, cl_uint count) {
+  CL_OK(xmcSetKernelArgHeap(s->free, 0, s->heap));
+  CL_OK(clSetKernelArg(s->free, 1, sizeof table, &table));
+  CL_OK(clSetKernelArg(s->free, 2, sizeof count, &count));
+  CL_OK(clSetKernelArg(s->free, 3, sizeof s->counters, &s->counters));
+  launch(s, s->free, count);
+}
+
+static void intact(soak *s) {
+  xmc_heap_report report;
+  cl_int status = xmcCheckHeap(s->heap, s->queue, &report);
+  if (status == XMC_HEAP_CORRUPT) {
+    printf("the heap is corrupt: %s (offset %llu, %llu problems)\n", report.message,
+           (unsigned long long)report.offset, (unsigned long long)report.problems);
+    exit(1);
+  }
+  check(status, "xmcCheckHeap", __LINE__);
+}
+
+/* Wholly free Superblocks may still wait in FIFOs: a request for everything gets them back. */
+static int is_one_run(soak *s, size_t heap_bytes) {
+  xmc_heap_stats stats;
+  size_t metadata = 0, one = 1;
+  cl_ulong bytes;
+  cl_kernel whole;
+  cl_int status;
+  CL_OK(xmcGetHeapInfo(s->heap, XMC_HEAP_METADATA_BYTES, sizeof metadata, &metadata, NULL));
+  bytes = heap_bytes - metadata;
+  whole = clCreateKernel(s->program, "soak_whole", &status);
+  check(status, "clCreateKernel", __LINE__);
+  CL_OK(xmcSetKernelArgHeap(whole, 0, s->heap));
+  CL_OK(clSetKernelArg(whole, 1, sizeof bytes, &bytes));
+  CL_OK(clEnqueueNDRangeKernel(s->queue, whole, 1, NULL, &one, &one, 0, NULL, NULL));
+  CL_OK(xmcGetHeapStats(s->heap, s->queue, &stats));
+  clReleaseKernel(whole);
+  printf("largest free run %llu of %llu bytes\n", (unsigned long long)stats.largest_free_bytes,
+         (unsigned long long)bytes);
+  return stats.largest_free_bytes == bytes && stats.free_bytes == bytes;
+}
+
+int main(int argc, char **argv) {
+  const char *part = getenv("XMC_TEST_DEVICE") ? getenv("XMC_TEST_DEVICE") : "";
+  char name[256] = "";
+  double length = 60, begin, last, now, check_time = 0, checked;
+  size_t heap_bytes = 64u << 20;
+  cl_uint number = 0, rounds = 16, checks = 0;
+  cl_ulong before = 0;
+  xmc_heap_stats stats;
+  soak s;
+  int i, failed;
+  memset(&s, 0, sizeof s);
+  for (i = 1; i + 1 < argc; i += 2) {
+    if (!strcmp(argv[i], "--minutes"))
+      length = 60 * atof(argv[i + 1]);
+    else if (!strcmp(argv[i], "--device"))
+      part = argv[i + 1];
+    else if (!strcmp(argv[i], "--heap"))
+      heap_bytes = (size_t)strtoull(argv[i + 1], NULL, 0);
+    else
+      break;
+  }
+  if (i < argc) {
+    fprintf(stderr, "soak [--minutes N] [--device SUBSTRING] [--heap BYTES]\n");
+    return 2;
+  }
+  if (!find_device(part, &s.device, name, sizeof name)) {
+    fprintf(stderr, "soak: no OpenCL device whose name contains %s\n", part);
+    return 1;
+  }
+  set_up(&s, heap_bytes);
+  printf("%s: %zu bytes, %u work-items with %u places each, blocks of %u bytes on average\n", name, heap_bytes,
+         s.items, ROW, s.mean);
+  begin = last = checked = seconds();
+  for (now = begin; now < begin + length;) {
+    double start = now, took;
+    churn(&s, number++, rounds);
+    now = seconds();
+    took = now - start;
+    if (took < 0.05 && rounds < 1u << 20)
+      rounds *= 2;
+    else if (took > 0.4 && rounds > 8u)
+      rounds /= 2;
+    if (now - checked >= 4 * check_time) {
+      intact(&s);
+      checks++;
+      checked = seconds();
+      check_time = checked - now;
+      now = checked;
+    }
+    if (s.count[2])
+      break;
+    if (now - last >= 1 || now >= begin + length) {
+      CL_OK(xmcGetHeapStats(s.heap, s.queue, &stats));
+      printf("%6.0f s  %14llu operations, %.3g a second; %llu live, %.1f %% of the heap; %llu refused, "
+             "%llu bad frees, %llu mismatches, %u checks\n",
+             now - begin, (unsigned long long)s.count[0], (double)(s.count[0] - before) / (now - last),
+             (unsigned long long)stats.live_blocks, 100.0 * (double)stats.live_bytes / (double)heap_bytes,
+             (unsigned long long)s.count[1], (unsigned long long)s.count[3], (unsigned long long)s.count[2], checks);
+      fflush(stdout);
+      before = s.count[0];
+      last = seconds();
+    }
+  }
+  free_table(&s, s.rows, s.items * ROW);
+  free_table(&s, s.exchange, s.exchanges);
+  intact(&s);
+  CL_OK(xmcGetHeapStats(s.heap, s.queue, &stats));
+  printf("%llu operations in %.1f s, %llu mismatches, %llu refused (%llu counted), %llu bad frees (%llu counted), "
+         "%llu blocks left\n",
+         (unsigned long long)s.count[0], now - begin, (unsigned long long)s.count[2], (unsigned long long)s.count[1],
+         (unsigned long long)stats.failed_requests, (unsigned long long)s.count[3],
+         (unsigned long long)(stats.double_frees + stats.invalid_frees), (unsigned long long)stats.live_blocks);
+  failed = s.count[2] || stats.live_blocks || stats.failed_requests != s.count[1] ||
+           stats.double_frees + stats.invalid_frees != s.count[3];
+  if (!failed)
+    failed = !is_one_run(&s, heap_bytes);
+  clReleaseKernel(s.churn);
+  clReleaseKernel(s.free);
+  clReleaseProgram(s.program);
+  clReleaseMemObject(s.rows);
+  clReleaseMemObject(s.exchange);
+  clReleaseMemObject(s.counters);
+  CL_OK(xmcReleaseHeap(s.heap));
+  clReleaseCommandQueue(s.queue);
+  clReleaseContext(s.context);
+  printf(failed ? "soak: FAILED\n" : "soak: passed\n");
+  return failed;
+}
