@@ -12,7 +12,7 @@
  * Mutants:  SPLIT_BY_STORE    a claim stores the span's word without a CAS
  *           NO_SECOND_LOOK    who clears a wrong bit of the index does not look at the span once more
  *           LONG NO_STEP_BACK a long run that meets a page in use keeps what it took
- *           LONG EPOCH_LATE   the epoch is read after the search and not before: refused although there is room
+ *           LONG NO_LAST_LOOK refused without a search after the flux was read: although there is room
  *           CLEAR_FIRST       a release adds to the index before it sets the page bits
  */
 #include "steps.h"
@@ -27,8 +27,9 @@
 byte free_pages[2] = 15;
 byte index0 = 63;
 byte index1 = 7;
-byte epoch = 0;
-byte owned[2]; /* ghosts */
+byte flux = 0; /* its upper half: how often room moved */
+byte owned[2];    /* ghosts */
+bit stepped_back[2]; /* by who asks: somebody did, since the last search began or flux was read */
 bit holding;   /* somebody took the first span of a long run and has not said yet that he gave it back */
 
 /* xmc_index_add from level 0 */
@@ -190,7 +191,7 @@ inline run_claim_long(l_more) {
 #ifndef NO_STEP_BACK
            span_give(0, 15);
 #endif
-           STEP(epoch++; holding = 0)
+           STEP(flux++; holding = 0; stepped_back[0] = 1; stepped_back[1] = 1)
         fi
      :: else -> got = 0
      fi
@@ -200,40 +201,44 @@ inline run_claim_long(l_more) {
   seen = 0
 }
 
-/* xmc_memoryblock_malloc: a search before the epoch is read, then again as long as it moves */
+/* xmc_memoryblock_malloc and xmc_make_room: a search, then as long as `flux` moves or a second look is due; and a
+ * last one, wherever the run may begin. */
+#define LOOKS 1 /* at XMC_PATIENCE nothing is new */
 #ifdef LONG
-#define REFUSED_RIGHTLY(n) assert(!won || holding || !FIT(n))
+#define REFUSED_RIGHTLY(n) assert(stepped_back[n - 1] || holding || !FIT(n))
 #else
-#define REFUSED_RIGHTLY(n)
+#define REFUSED_RIGHTLY(n) true
 #endif
 inline malloc_long(k_more) {
-  was = NO;
+  turns = 0;
   do
-  :: run_claim_long(k_more);
+  :: STEP(stepped_back[k_more - 1] = 0);
+     run_claim_long(k_more);
      if
      :: got -> break
+     :: turns == NO -> atomic { REFUSED_RIGHTLY(k_more); break }
      :: else
      fi;
-#ifdef EPOCH_LATE
-     STEP(was = epoch);
-#endif
+     STEP(was = flux; stepped_back[k_more - 1] = 0);
+     STEP(won = flux == was);
      if
-     :: was != NO ->
-        STEP(won = epoch == was; REFUSED_RIGHTLY(k_more));
-        if
-        :: won -> won = 0; break
-        :: else
-        fi
+#ifdef NO_LAST_LOOK
+     :: won && turns >= LOOKS -> atomic { REFUSED_RIGHTLY(k_more); break }
+#else
+     :: won && turns >= LOOKS -> turns = NO
+#endif
+     :: won && turns < LOOKS -> turns++
      :: else
      fi;
-     STEP(was = epoch)
+     won = 0
   od;
+  turns = 0;
   was = 0
 }
 
 byte has = 0; /* ghost: pages in hands */
-#define LOCALS byte old, orders, seen, got, want, at, was; bit won
-#define FORGET atomic { old = 0; orders = 0; seen = 0; got = 0; want = 0; at = 0; was = 0; won = 0 }
+#define LOCALS byte old, orders, seen, got, want, at, was, turns; bit won
+#define FORGET atomic { old = 0; orders = 0; seen = 0; got = 0; want = 0; at = 0; was = 0; turns = 0; won = 0 }
 
 /* Claims and releases runs of these lengths; keeps the last. */
 proctype user(byte first; byte second; byte keep) {
