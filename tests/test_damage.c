@@ -77,7 +77,7 @@ static void every_bit(void **state) {
       assert_non_null(copy);
       memcpy(copy, good, metadata);
       ((char *)copy)[at] ^= (char)(1 << bit);
-      assert_int_equal(xmc_check_tables(copy, &report), 1);
+      assert_true(xmc_check_meta(copy, &report) != CL_OUT_OF_HOST_MEMORY);
       if (report.problems) {
         reported++;
       } else {

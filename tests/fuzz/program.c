@@ -193,12 +193,12 @@ static void at_the_end(world *w) {
   void *p;
   int t, i;
   memset(&report, 0, sizeof report);
-  xmc_check_tables(w->heap, &report);
+  xmc_check_meta(w->heap, &report);
   for (t = 0; t < w->threads; t++)
     for (i = 0; i < HELD; i++)
       if (w->held[t][i].p)
         xmcFree(w->heap, leave(w, &w->held[t][i]).p);
-  xmc_check_tables(w->heap, &report);
+  xmc_check_meta(w->heap, &report);
   if (report.problems && !w->wrong) {
     snprintf(message, sizeof message, "the check says: %s", report.message);
     w->wrong = message;
