@@ -228,18 +228,21 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
 
 /* Called when nothing was found: makes room by retiring what is wholly free. 0: there is none, nobody made any
  * since `flux` was read, nobody holds more than it will keep, and the index hides nothing. All is looked at twice,
- * because those who took room before it was scarce did not say so; and at most XMC_PATIENCE times while others
- * move or hold room, because whoever holds may have stopped for good. */
+ * because those who took room before it was scarce did not say so. While others hold room that is believed
+ * XMC_PATIENCE times, because whoever holds may have stopped for good, and while they move it XMC_PERSISTENCE
+ * times, for an end. */
 #define XMC_PATIENCE 32u
+#define XMC_PERSISTENCE 512u
 XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, xmc_u32 order, xmc_u32 flux,
                          xmc_u32 *turns) {
   xmc_u64 now;
   if (xmc_reclaim(heap, me, enough))
     return 1;
   now = xmc_load_acquire64(&heap->flux);
-  if ((*turns)++ >= XMC_PATIENCE)
+  *turns += (xmc_u32)(now >> 32) != flux ? 1u : XMC_PERSISTENCE / XMC_PATIENCE;
+  if (*turns > XMC_PERSISTENCE)
     return 0;
-  if ((xmc_u32)(now >> 32) != flux || (xmc_u32)now || *turns == 1u)
+  if ((xmc_u32)(now >> 32) != flux || (xmc_u32)now || *turns <= XMC_PERSISTENCE / XMC_PATIENCE)
     return 1;
   return xmc_index_sweep(heap, me, order);
 }
