@@ -39,7 +39,8 @@ XMC_FN xmc_u32 xmc_group_size(void) {
 }
 
 /* Claims n blocks of a class and hands them to the work-items that want it. */
-XMC_LOCAL_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch, xmc_u32 cls, xmc_u32 n) {
+XMC_LOCAL_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
+                                  xmc_u32 cls, xmc_u32 n) {
   xmc_u32 units = xmc_class_bytes(cls) >> 4, i = 0, end = xmc_group_size();
   xmc_view view = xmc_view_of(heap, cls);
   while (n > 0) {
@@ -66,7 +67,8 @@ XMC_LOCAL_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local 
 #endif
 
 /* As xmcMalloc, for all work-items of the work-group together. */
-XMC_LOCAL_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size, __local xmcGroupScratch *scratch) {
+XMC_LOCAL_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size,
+                                                 __local xmcGroupScratch *scratch) {
 #if XMC_SIMT
   (void)scratch;
   return xmcMalloc(heap, size);
@@ -209,7 +211,8 @@ XMC_FN void xmcFreeSubGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
 #if XMC_SIMT
   xmcFree(heap, ptr);
 #else
-  xmc_u32 me = xmc_caller(), size = get_sub_group_size(), lane, bits = 0, lanes = 0, id = XMC_NONE, cls = XMC_CLASS_NONE;
+  xmc_u32 me = xmc_caller(), size = get_sub_group_size(), lane, bits = 0, lanes = 0, id = XMC_NONE;
+  xmc_u32 cls = XMC_CLASS_NONE;
   xmc_place place;
   place.cls = XMC_CLASS_NONE;
   place.id = place.bit = place.rest = 0;

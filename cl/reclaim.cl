@@ -210,7 +210,8 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   XMC_AFRESH(cls);
   if (xmc_class_is_small(cls) && claim)
     return xmc_slab_start(heap, me, cls, 1, claim);
-  if (xmc_index_find(heap, 0, 0) == XMC_NONE) /* a million requests that find nothing must not all seem to hold something */
+  /* A million requests that find nothing must not all seem to hold something. */
+  if (xmc_index_find(heap, 0, 0) == XMC_NONE)
     return 0;
   xmc_flux_begin(heap); /* of a whole Superblock for one block */
   if (xmc_class_is_small(cls)) {

@@ -108,7 +108,8 @@ XMC_FN int xmc_is_active_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
 /* Gives the memory of a retired Superblock (or slab) back: its pages to the spans, or its place in the slab
  * to the slab. `fenced`: a release fence stands between the last use of the memory, whoever's it was, and
  * this. Returns XMC_NONE, or the slab's id if the caller must answer for the slab now. */
-XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 retired, int fenced) {
+XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 retired,
+                             int fenced) {
   xmc_u32 bit = 1u << (id & 31u);
   xmc_u64 w;
   if (!fenced)
@@ -230,7 +231,8 @@ XMC_FN void xmc_flux_end(XMC_GLOBAL xmcHeap *heap, int moved) {
 }
 
 /* Puts a new Superblock into use: `take` of its blocks are the caller's, the rest is settled. */
-XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count, xmc_u32 take) {
+XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count,
+                                 xmc_u32 take) {
   xmc_u64 w = xmc_word_make(cls, count, xmc_full_mask(count) & ~take);
   if (!xmc_word_free(w)) {
     xmc_store_relaxed64(xmc_word_of(heap, id), w);
