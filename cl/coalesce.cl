@@ -204,6 +204,7 @@ XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
   xmc_u32 first = xmc_lanes_first(group), low, high;
   XMC_GLOBAL char *block = 0;
   xmc_u64 offset = 0;
+  xmc_view view;
   for (rest = group; rest; rest = xmc_lanes_drop(rest, 1)) {
     lane = xmc_lanes_first(rest);
     if (lane == xmc_lane())
@@ -216,8 +217,10 @@ XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
   for (;;) { /* a second time, each for itself, when there is no room for all together */
     cls = xmc_class_of(alone ? size : total);
     ask = alone || xmc_lane() == first;
-    if (ask)
-      block = xmc_class_malloc(heap, me, xmc_view_of(heap, cls), cls);
+    if (ask) {
+      xmc_view_read(heap, cls, &view);
+      block = xmc_class_malloc(heap, me, view, cls);
+    }
     if (alone)
       return block;
     if (block) {

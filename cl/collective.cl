@@ -42,7 +42,8 @@ XMC_FN xmc_u32 xmc_group_size(void) {
 XMC_LOCAL_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
                                   xmc_u32 cls, xmc_u32 n) {
   xmc_u32 units = xmc_class_bytes(cls) >> 4, i = 0, end = xmc_group_size();
-  xmc_view view = xmc_view_of(heap, cls);
+  xmc_view view;
+  xmc_view_read(heap, cls, &view);
   while (n > 0) {
     xmc_claim claim = xmc_blocks_claim(heap, me, &view, cls, n < 32u ? n : 32u);
     xmc_u32 id = xmc_claim_id(claim), take = xmc_claim_mask(claim);
@@ -119,7 +120,7 @@ XMC_LOCAL_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *pt
   place.cls = XMC_CLASS_NONE;
   place.id = place.bit = place.rest = 0;
   if (ptr && together)
-    place = xmc_find(heap, xmc_map_view_of(heap), ptr);
+    xmc_find_block(heap, ptr, &place);
   if (ptr && (place.cls >= XMC_CLASSES || place.rest != 0)) {
     xmcFree(heap, ptr); /* a Memoryblock, a compartment or a bad pointer */
     place.cls = XMC_CLASS_NONE;
@@ -188,7 +189,7 @@ XMC_FN XMC_GLOBAL void *xmcMallocSubGroup(XMC_GLOBAL xmcHeap *heap, size_t size)
       break;
     next = c + 1u;
     rank = xmc_sub_group_rank(cls == c, &want);
-    view = xmc_view_of(heap, c);
+    xmc_view_read(heap, c, &view);
     for (served = 0; served < want; served += got) {
       claim = 0;
       if (get_sub_group_local_id() == 0)
@@ -217,7 +218,7 @@ XMC_FN void xmcFreeSubGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   place.cls = XMC_CLASS_NONE;
   place.id = place.bit = place.rest = 0;
   if (ptr && xmc_heap_is_ours(heap)) {
-    place = xmc_find(heap, xmc_map_view_of(heap), ptr);
+    xmc_find_block(heap, ptr, &place);
     if (place.cls >= XMC_CLASSES || place.rest != 0) {
       xmcFree(heap, ptr); /* a Memoryblock, a compartment or a bad pointer */
       place.cls = XMC_CLASS_NONE;

@@ -40,13 +40,11 @@ typedef struct xmc_view {
   xmc_u64 magic, data, words, fifos;
   xmc_u32 first, count; /* the class's FIFOs */
 } xmc_view;
-XMC_FN xmc_view xmc_view_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
-  xmc_view view;
-  xmc_load_pair(&heap->magic, &view.magic, &view.data);
-  xmc_load_pair(&heap->words, &view.words, &view.fifos);
-  view.first = heap->fifo_table[cls].first;
-  view.count = heap->fifo_table[cls].count;
-  return view;
+XMC_FN void xmc_view_read(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_view *view) {
+  xmc_load_pair(&heap->magic, &view->magic, &view->data);
+  xmc_load_pair(&heap->words, &view->words, &view->fifos);
+  view->first = heap->fifo_table[cls].first;
+  view->count = heap->fifo_table[cls].count;
 }
 
 /* The caller's slot in this class, or XMC_NONE in an unbuffered heap */
@@ -286,9 +284,11 @@ XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
 /* Carves a new Superblock out of a slab or free pages. */
 XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want) {
   int small = xmc_class_is_small(cls);
-  xmc_view view = xmc_view_of(heap, small ? xmc_slab_class(cls) : cls);
-  xmc_u64 scarce = xmc_load_relaxed64(&heap->scarce);
+  xmc_view view;
+  xmc_u64 scarce;
   xmc_claim claim;
+  xmc_view_read(heap, small ? xmc_slab_class(cls) : cls, &view);
+  scarce = xmc_load_relaxed64(&heap->scarce);
   if (scarce)
     xmc_flux_begin(heap);
   if (small) {
@@ -312,7 +312,7 @@ XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view
   if (!claim) {
     XMC_AFRESH(cls);
     claim = xmc_carve(heap, me, cls, want);
-    *view = xmc_view_of(heap, cls);
+    xmc_view_read(heap, cls, view);
   }
   return claim;
 }

@@ -41,6 +41,13 @@ XMC_FN XMC_GLOBAL char *xmc_small_malloc(XMC_GLOBAL xmcHeap *heap, xmc_view view
   return xmc_class_malloc(heap, xmc_caller(), view, cls);
 }
 
+XMC_FN XMC_GLOBAL char *xmc_small_malloc_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 size) {
+  xmc_u32 cls = xmc_class_of(size);
+  xmc_view view;
+  xmc_view_read(heap, cls, &view);
+  return xmc_small_malloc(heap, view, cls, size);
+}
+
 /* Allocates `size` bytes. Returns NULL for size 0, and NULL when no room is left, which is counted (see
  * xmc_heap_stats). Paper 2011, figure 4. */
 XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
@@ -55,7 +62,7 @@ XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
     block = xmc_pages_malloc(heap, xmc_caller(), size, 1);
   } else {
     cls = xmc_class_of((xmc_u32)size);
-    view = xmc_view_of(heap, cls);
+    xmc_view_read(heap, cls, &view);
     if (view.magic != XMC_MAGIC)
       return 0;
     block = xmc_small_malloc(heap, view, cls, (xmc_u32)size);
@@ -72,10 +79,10 @@ XMC_FN void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   xmc_place place;
   if (!ptr || !heap)
     return;
-  view = xmc_map_view_of(heap);
+  xmc_map_view_read(heap, &view);
   if (view.magic != XMC_MAGIC)
     return;
-  place = xmc_find(heap, view, ptr);
+  xmc_find(heap, view, ptr, &place);
   if (place.rest == 0 && place.cls < XMC_CLASSES) {
     xmc_class_free(heap, xmc_caller(), view.words, place);
   } else if (place.rest == 0 && place.cls == XMC_CLASS_MEMORYBLOCK) {
@@ -95,7 +102,7 @@ XMC_FN size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   xmc_u64 word;
   if (!ptr || !xmc_heap_is_ours(heap))
     return 0;
-  place = xmc_find(heap, xmc_map_view_of(heap), ptr);
+  xmc_find_block(heap, ptr, &place);
   if (place.cls != XMC_CLASS_MEMORYBLOCK && place.cls >= XMC_CLASSES)
     return 0;
   if (place.rest)
@@ -146,8 +153,7 @@ XMC_FN XMC_GLOBAL void *xmcRealloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *pt
   if (size > XMC_MAX_CLASS_BYTES)
     to = (XMC_GLOBAL xmc_u64 *)xmc_pages_malloc(heap, xmc_caller(), size, 1);
   else
-    to = (XMC_GLOBAL xmc_u64 *)xmc_small_malloc(heap, xmc_view_of(heap, xmc_class_of((xmc_u32)size)),
-                                                xmc_class_of((xmc_u32)size), (xmc_u32)size);
+    to = (XMC_GLOBAL xmc_u64 *)xmc_small_malloc_of(heap, (xmc_u32)size);
   if (!to && size <= old)
     return ptr; /* a smaller one was only to save room */
   if (!to) {
@@ -177,9 +183,11 @@ XMC_FN XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignme
   if (size <= XMC_MAX_CLASS_BYTES && alignment <= XMC_MAX_CLASS_BYTES &&
       !((size_t)xmc_page_address(heap, 0) & (alignment - 1u))) {
     xmc_u32 cls = xmc_class_of((xmc_u32)(size < alignment ? alignment : size));
+    xmc_view view;
     while (xmc_class_bytes(cls) & (alignment - 1u))
       cls++; /* ends at 8 KiB at the latest */
-    block = xmc_class_malloc(heap, xmc_caller(), xmc_view_of(heap, cls), cls);
+    xmc_view_read(heap, cls, &view);
+    block = xmc_class_malloc(heap, xmc_caller(), view, cls);
     if (block && !((size_t)block & (alignment - 1u)))
       return block;
     if (block) /* the last resort found one of a larger class only */
