@@ -15,7 +15,7 @@
  *
  *   header: tag (4 B)     mixed from LIVE or FREED, FIRST where a second one follows, the heap's life, its own place,
  *                         and the rest of the header
- *           site (4 B)    hash of the file (16 bit), line (16 bit); 0: not known
+ *           site (4 B)    hash of the file (16 bit), line (16 bit); 0: not known (debug_site.h)
  *           extent (8 B)  user's bytes (36 bit), front / 16 (28 bit): from the plain block to the user's bytes
  *
  *   level  what it adds                                                   what it costs
@@ -58,6 +58,20 @@ typedef struct xmc_debug_header {
 XMC_FN xmc_u64 xmc_debug_size(xmc_u64 extent) { return extent & (((xmc_u64)1 << XMC_DEBUG_SIZE_BITS) - 1u); }
 XMC_FN xmc_u64 xmc_debug_front(xmc_u64 extent) { return extent >> XMC_DEBUG_SIZE_BITS << 4; }
 XMC_FN xmc_u64 xmc_debug_extent(xmc_u64 size, xmc_u64 front) { return size | front >> 4 << XMC_DEBUG_SIZE_BITS; }
+
+/* Where a call stands: hash of the file, and the line's low bits */
+#if XMC_DEBUG >= 3 || !defined(__OPENCL_C_VERSION__)
+#if defined(__OPENCL_C_VERSION__)
+XMC_FN xmc_u32 xmc_debug_site(__constant const char *file, xmc_u32 line) {
+#else
+XMC_FN xmc_u32 xmc_debug_site(const char *file, xmc_u32 line) {
+#endif
+  xmc_u32 hash = 0;
+  for (; *file; file++)
+    hash = hash * 31u + (xmc_u32)*file;
+  return (hash ^ hash >> 16) << 16 | (line & 0xffffu);
+}
+#endif
 
 /* Of the header at the beginning of a plain block */
 XMC_FN xmc_u32 xmc_debug_first(xmc_u32 kind, xmc_u64 extent) {

@@ -223,4 +223,5 @@ XMC_FN XMC_GLOBAL void *xmcFromRef(XMC_GLOBAL xmcHeap *heap, xmcRef ref) {
 #if defined(__OPENCL_C_VERSION__)
 #include "collective.cl"
 #endif
+#include "debug_site.h"
 #endif

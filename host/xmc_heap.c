@@ -59,7 +59,9 @@ static int CL_CALLBACK print_block(const xmc_block *block, void *out) {
   return ferror(out);
 }
 
-static void print_blocks(xmcHeap *meta, FILE *out) { xmc_blocks_meta(meta, print_block, out); }
+static void print_blocks(xmcHeap *meta, FILE *out) { xmc_blocks_meta(meta, NULL, print_block, out); }
+
+static void print_leaks(xmcHeap *meta, FILE *out) { xmc_leaks_meta(meta, NULL, out); }
 
 static void print_map(xmcHeap *meta, FILE *out) {
   xmc_map *map = malloc(sizeof *map);
@@ -82,7 +84,7 @@ static const struct {
   const char *name;
   void (*run)(xmcHeap *meta, FILE *out);
 } commands[] = {{"info", print_info},     {"stats", xmc_json_meta},  {"check", print_check},
-                {"blocks", print_blocks}, {"leaks", xmc_leaks_meta}, {"map", print_map}};
+                {"blocks", print_blocks}, {"leaks", print_leaks}, {"map", print_map}};
 
 /* The file's metadata, or NULL and a message */
 static xmcHeap *open_heap(const char *path) {
