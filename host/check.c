@@ -236,8 +236,9 @@ static int CL_CALLBACK check_zones(const xmc_block *plain, void *data) {
   xmc_debug_block block;
   xmc_u64 at;
   if (!xmc_debug_look(walk->window, meta, plain->ref, plain->usable, &block)) {
-    /* one that lanes share has other headers */
-    if (walk->window->status == CL_SUCCESS && meta->coalescing != XMC_COALESCE_COMPARTMENT)
+    /* one that lanes share by compartments has other headers */
+    int shared = meta->coalescing == XMC_COALESCE_COMPARTMENT && walk->window->heap->probe.simt;
+    if (walk->window->status == CL_SUCCESS && !shared)
       problem(walk->checker, XMC_PROBLEM_RED_ZONE, plain->ref, "the header of the block at 0x%llx was overwritten",
               (unsigned long long)plain->ref);
   } else if ((at = xmc_debug_overwritten(walk->window, meta, plain->ref, plain->usable, &block)) != 0) {
