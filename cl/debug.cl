@@ -16,23 +16,23 @@
  *   header: tag (4 B)     mixed from LIVE or FREED, FIRST where a second one follows, the heap's life, its own place,
  *                         and the rest of the header
  *           site (4 B)    hash of the file (16 bit), line (16 bit); 0: not known (debug_site.h)
- *           extent (8 B)  user's bytes (36 bit), front / 16 (28 bit): from the plain block to the user's bytes
+ *           extent (8 B)  user's bytes (36 bit), front / 16 (28 bit): from the plain block to user's bytes
  *
  *   level  what it adds                                                   what it costs
  *   0      nothing: this file is not compiled                             nothing
- *   1      sizes as asked for; fill patterns; a bad free is counted with  24 bytes a block and more by its class; writes
- *          the user's reference; overwritten headers are counted          each byte once in malloc, once in free;
+ *   1      sizes as asked for; fill patterns; a bad free is counted with  24 bytes a block and more by its class;
+ *          the user's reference; overwritten headers are counted          writes each byte in malloc and in free;
  *                                                                         collective calls: each work-item alone
- *   2      red zones checked by free, realloc and xmcCheckHeap; writes    reads the red zone in free, each byte that was
- *          after free counted when their block is handed out again        in use before in malloc
+ *   2      red zones checked by free, realloc and xmcCheckHeap; writes    reads the red zone in free, and in malloc each
+ *          after free counted when their block is handed out again        byte that was in use before
  *   3      the call that allocated each live block, for xmcForEachBlock   hashes __FILE__ in malloc, where the
  *          and xmcReportLeaks: the calls are macros                       compiler does not
  *
- * Invariants (of a block at `at` in the arena, between calls):
- *   it is live                 =>  the tags of its headers are those of LIVE
- *   its first header says FREED     =>  the user's bytes are all 0xDD, as far as nothing wrote there after the free
- *   an earlier life's headers (before a reset, of another heap) say neither: their tags do not fit
- *   front + user's bytes + 8    <=  bytes of the plain block
+ * Invariants (of a plain block, between calls):
+ *   it is live                   =>  the tags of its headers are those of LIVE
+ *   its first header says FREED  =>  the user's bytes are all 0xDD, unless somebody wrote there after the free
+ *   front + user's bytes + 8     <=  bytes of the plain block
+ * Headers of an earlier life (before a reset, of another heap) say neither LIVE nor FREED: their tags do not fit.
  */
 #ifndef XMC_DEBUG_CL
 #define XMC_DEBUG_CL
@@ -219,7 +219,8 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_debug_undress(XMC_GLOBAL xmcHeap *heap, XMC_GLO
 #endif
   xmc_debug_fill(user, size, XMC_DEBUG_FREED_BYTE);
   if (front > 16u)
-    xmc_debug_write(heap, (xmc_debug_at)(user - front), XMC_DEBUG_FREED ^ XMC_DEBUG_FIRST, header->site, header->extent);
+    xmc_debug_write(heap, (xmc_debug_at)(user - front), XMC_DEBUG_FREED ^ XMC_DEBUG_FIRST, header->site,
+                    header->extent);
   return user - front;
 }
 
@@ -229,7 +230,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_debug_undress(XMC_GLOBAL xmcHeap *heap, XMC_GLO
 XMC_FN XMC_GLOBAL void *xmc_debug_claim(XMC_GLOBAL xmcHeap *heap, size_t align, size_t size, xmc_u32 site) {
   xmc_u64 bytes = (xmc_u64)size + XMC_DEBUG_HEADER_BYTES + XMC_DEBUG_RED_BYTES + (align - 16u);
   XMC_GLOBAL char *block;
-  if (size > heap->data_bytes || align > XMC_DEBUG_MAX_ALIGN)
+  if (size > heap->data_bytes || align > XMC_DEBUG_MAX_ALIGN || bytes > heap->data_bytes)
     return 0;
   if (bytes > XMC_MAX_CLASS_BYTES) {
     block = xmc_pages_malloc(heap, xmc_caller(), (size_t)bytes, 1);

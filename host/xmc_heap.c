@@ -44,6 +44,10 @@ static void print_info(xmcHeap *meta, FILE *out) {
   print_count(out, "failed requests", s.failed_requests);
   print_count(out, "double frees", s.double_frees);
   print_count(out, "invalid frees", s.invalid_frees);
+  if (meta->debug) {
+    print_count(out, "red zone errors", s.red_zone_errors);
+    print_count(out, "writes after free", s.use_after_frees);
+  }
   fprintf(out, "%-22s %18s\n", "coalescing", coalescing[meta->coalescing]);
   print_count(out, "FIFOs a class, most", meta->slots ? meta->fifo_table[0].count : 0);
   print_count(out, "debug level", meta->debug);

@@ -261,8 +261,8 @@ typedef struct xmc_heap_report {
 } xmc_heap_report;
 
 /* Verifies every invariant of the arena, which must be quiet; in debug heaps from level 2 on the red zones of all
- * live blocks as well (on GPUs not of those that lanes share by compartments). CL_SUCCESS: intact. XMC_HEAP_CORRUPT: the
- * report, which may be NULL, says what is broken and where. Nothing is changed, and whatever the arena
+ * live blocks as well (on GPUs not of those that lanes share by compartments). CL_SUCCESS: intact. XMC_HEAP_CORRUPT:
+ * the report, which may be NULL, says what is broken and where. Nothing is changed, and whatever the arena
  * holds, nothing outside it is read.
  * Other errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, OpenCL's. */
 XMALLOC_EXPORT cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_heap_report *report);
