@@ -57,9 +57,15 @@ typedef uint64_t xmc_u64;
 #define XMC_FN static inline __attribute__((unused))
 #endif
 
-/* The magic word names the layout: a program built for another one refuses the heap. */
+/* Debug level, 0 to 3: debug.cl lists what each does and costs. */
+#ifndef XMC_DEBUG
+#define XMC_DEBUG 0
+#endif
+
+/* The magic word names the layout and the debug level: a program built for others refuses the heap. */
 #define XMC_LAYOUT_VERSION 1
-#define XMC_MAGIC (((xmc_u64)0x584d616cu << 32) | XMC_LAYOUT_VERSION)
+#define XMC_MAGIC_OF(debug) (((xmc_u64)0x584d616cu << 32) | (xmc_u64)(debug) << 16 | XMC_LAYOUT_VERSION)
+#define XMC_MAGIC XMC_MAGIC_OF(XMC_DEBUG)
 
 #define XMC_PAGE_SHIFT 14
 #define XMC_PAGE_BYTES (1u << XMC_PAGE_SHIFT) /* 16 KiB */
@@ -138,7 +144,7 @@ typedef struct xmcHeap {
     xmc_u32 count; /* number of its FIFOs */
   } fifo_table[XMC_ALL_CLASSES];
   xmc_u32 lanes; /* sub-groups that may run at the same time: the device's, whatever the number of FIFOs */
-  xmc_u32 reserved;
+  xmc_u32 life;  /* debug heaps: another random number after each creation and reset; else 0 */
   /* Counted on the failure path only; see xmc_heap_stats in xmalloc.h. */
   xmc_u64 failed_requests;
   xmc_u64 first_failure_size;
@@ -150,6 +156,10 @@ typedef struct xmcHeap {
   xmc_u64 scarce;             /* 1 once a request came to the last resort: then the next is kept */
   xmc_u64 flux;               /* bits 0..31: work-items that just now hold more room than they will keep; above:
                                  moves when room became findable that a search may just have missed */
+  xmc_u64 red_zone_errors;    /* debug heaps, from here on */
+  xmc_u64 first_red_zone_error; /* offset in the arena + 1, as above */
+  xmc_u64 use_after_frees;
+  xmc_u64 first_use_after_free;
 } xmcHeap;
 
 #define XMC_FLUX_MOVED ((xmc_u64)1 << 32)

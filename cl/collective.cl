@@ -8,7 +8,7 @@
  *
  *   class[i]  |  barrier  |  item 0: for each class, claim up to 32 blocks at a time  |  barrier  |  read
  *
- * Groups of more than XMC_GROUP_MAX work-items are served one by one.
+ * Groups of more than XMC_GROUP_MAX work-items are served one by one, as are all in debug builds.
  */
 #ifndef XMC_COLLECTIVE_CL
 #define XMC_COLLECTIVE_CL
@@ -18,9 +18,16 @@
 #define XMC_GROUP_MAX 1024u
 #endif
 
+/* Is each work-item served by itself? */
+#if XMC_SIMT || XMC_DEBUG
+#define XMC_COLLECTIVE_EACH 1
+#else
+#define XMC_COLLECTIVE_EACH 0
+#endif
+
 /* Local memory for the work-group calls, one for each work-group: __local xmcGroupScratch scratch; */
 typedef struct xmcGroupScratch {
-#if XMC_SIMT
+#if XMC_COLLECTIVE_EACH
   xmc_u32 unused;
 #else
   xmc_u32 place[XMC_GROUP_MAX]; /* malloc: offset from page 0 in units of 16 bytes; free: Superblock id */
@@ -33,7 +40,7 @@ typedef struct xmcGroupScratch {
  * and misses the uses that the compiler moved into called functions. */
 #define XMC_LOCAL_FN __attribute__((always_inline)) XMC_FN
 
-#if !XMC_SIMT
+#if !XMC_COLLECTIVE_EACH
 XMC_FN xmc_u32 xmc_group_size(void) {
   return (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2));
 }
@@ -70,7 +77,7 @@ XMC_LOCAL_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local 
 /* As xmcMalloc, for all work-items of the work-group together. */
 XMC_LOCAL_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size,
                                                  __local xmcGroupScratch *scratch) {
-#if XMC_SIMT
+#if XMC_COLLECTIVE_EACH
   (void)scratch;
   return xmcMalloc(heap, size);
 #else
@@ -110,7 +117,7 @@ XMC_LOCAL_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_
 
 /* As xmcFree, for all work-items of the work-group together. */
 XMC_LOCAL_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, __local xmcGroupScratch *scratch) {
-#if XMC_SIMT
+#if XMC_COLLECTIVE_EACH
   (void)scratch;
   xmcFree(heap, ptr);
 #else
@@ -154,7 +161,7 @@ XMC_LOCAL_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *pt
 }
 
 #if XMC_HAS_SUBGROUPS
-#if !XMC_SIMT
+#if !XMC_COLLECTIVE_EACH
 /* The requests that `mine` stands for: their number, and how many of them are below me. Ballot is right
  * up to 128 lanes; larger sub-groups scan. */
 XMC_FN xmc_u32 xmc_sub_group_rank(int mine, xmc_u32 *count) {
@@ -174,7 +181,7 @@ XMC_FN xmc_u32 xmc_sub_group_rank(int mine, xmc_u32 *count) {
 
 /* As xmcMalloc, for all work-items of the sub-group together. */
 XMC_FN XMC_GLOBAL void *xmcMallocSubGroup(XMC_GLOBAL xmcHeap *heap, size_t size) {
-#if XMC_SIMT
+#if XMC_COLLECTIVE_EACH
   return xmcMalloc(heap, size);
 #else
   XMC_GLOBAL void *block = 0;
@@ -209,7 +216,7 @@ XMC_FN XMC_GLOBAL void *xmcMallocSubGroup(XMC_GLOBAL xmcHeap *heap, size_t size)
 
 /* As xmcFree, for all work-items of the sub-group together. */
 XMC_FN void xmcFreeSubGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
-#if XMC_SIMT
+#if XMC_COLLECTIVE_EACH
   xmcFree(heap, ptr);
 #else
   xmc_u32 me = xmc_caller(), size = get_sub_group_size(), lane, bits = 0, lanes = 0, id = XMC_NONE;

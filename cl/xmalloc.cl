@@ -16,6 +16,15 @@
 #include "platform.h"
 #include "coalesce.cl"
 
+#if XMC_DEBUG /* the public names are those of debug.cl, which wrap these */
+#define xmcMalloc xmc_plain_malloc
+#define xmcFree xmc_plain_free
+#define xmcUsableSize xmc_plain_usable_size
+#define xmcCalloc xmc_plain_calloc
+#define xmcRealloc xmc_plain_realloc
+#define xmcAlignedAlloc xmc_plain_aligned_alloc
+#endif
+
 /* Is this a heap of the layout the program was built for? */
 XMC_FN int xmc_heap_is_ours(XMC_GLOBAL xmcHeap *heap) { return heap && heap->magic == XMC_MAGIC; }
 
@@ -199,6 +208,16 @@ XMC_FN XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignme
   return block;
 }
 
+#if XMC_DEBUG
+#undef xmcMalloc
+#undef xmcFree
+#undef xmcUsableSize
+#undef xmcCalloc
+#undef xmcRealloc
+#undef xmcAlignedAlloc
+#include "debug.cl"
+#endif
+
 /* References: offsets in the arena, the same on host and device, in every process; 0 is NULL. Pointers
  * are not checked. */
 typedef xmc_u64 xmcRef;
@@ -212,4 +231,5 @@ XMC_FN XMC_GLOBAL void *xmcFromRef(XMC_GLOBAL xmcHeap *heap, xmcRef ref) {
 #if defined(__OPENCL_C_VERSION__)
 #include "collective.cl"
 #endif
+#include "debug_site.h"
 #endif

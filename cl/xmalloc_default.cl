@@ -43,5 +43,12 @@ XMC_FN __global void *xmcReallocDefault(__global void *ptr, size_t size) {
 XMC_FN __global void *xmcAlignedAllocDefault(size_t alignment, size_t size) {
   return xmcAlignedAlloc(xmc_default_heap, alignment, size);
 }
+
+#if XMC_DEBUG >= 3 /* as in debug_site.h */
+#define xmcMallocDefault(size) xmcMalloc(xmcDefaultHeap(), size)
+#define xmcCallocDefault(count, size) xmcCalloc(xmcDefaultHeap(), count, size)
+#define xmcReallocDefault(ptr, size) xmcRealloc(xmcDefaultHeap(), ptr, size)
+#define xmcAlignedAllocDefault(alignment, size) xmcAlignedAlloc(xmcDefaultHeap(), alignment, size)
+#endif
 #endif
 #endif

@@ -8,6 +8,7 @@
 
 typedef struct xmc_block_walk {
   xmcHeap *meta;
+  xmc_window *window;
   xmc_block_callback callback;
   void *data;
   int stop;
@@ -15,8 +16,17 @@ typedef struct xmc_block_walk {
 
 static void tell(xmc_block_walk *walk, xmc_u64 offset, xmc_u64 bytes, xmc_u32 cls) {
   xmc_block block = {walk->meta->data + offset, bytes, bytes, cls, 0, NULL};
-  if (!walk->stop)
-    walk->stop = walk->callback(&block, walk->data);
+  xmc_debug_block debug;
+  char file[32];
+  if (walk->stop)
+    return;
+  if (walk->window && xmc_debug_look(walk->window, walk->meta, block.ref, bytes, &debug)) {
+    block.ref += debug.front;
+    block.size = block.usable = debug.size;
+    block.line = debug.site & 0xffffu;
+    block.file = xmc_debug_file(debug.site, file);
+  }
+  walk->stop = walk->callback(&block, walk->data);
 }
 
 static void tell_superblock(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 word, xmc_u64 offset) {
@@ -28,8 +38,8 @@ static void tell_superblock(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 
       tell(walk, offset + (xmc_u64)i * bytes, bytes, run->cls);
 }
 
-void xmc_blocks_meta(xmcHeap *meta, xmc_block_callback callback, void *data) {
-  xmc_block_walk walk = {meta, callback, data, 0};
+void xmc_blocks_meta(xmcHeap *meta, xmc_window *window, xmc_block_callback callback, void *data) {
+  xmc_block_walk walk = {meta, meta->debug ? window : NULL, callback, data, 0};
   xmc_run run;
   xmc_u32 page;
   for (page = 0; page < meta->pages && !walk.stop; page += run.pages) {
@@ -42,14 +52,17 @@ void xmc_blocks_meta(xmcHeap *meta, xmc_block_callback callback, void *data) {
 
 cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback callback, void *data) {
   xmcHeap *meta = NULL;
+  xmc_window window;
   int intact = 0;
   cl_int status = callback ? xmc_walk_open(heap, queue, &meta, &intact) : CL_INVALID_VALUE;
   if (status != CL_SUCCESS)
     return status;
+  xmc_window_open(&window, heap, queue);
   if (intact)
-    xmc_blocks_meta(meta, callback, data);
+    xmc_blocks_meta(meta, &window, callback, data);
+  xmc_window_close(&window);
   free(meta);
-  return intact ? CL_SUCCESS : XMC_HEAP_CORRUPT;
+  return intact ? window.status : XMC_HEAP_CORRUPT;
 }
 
 /* ---- leaks ---- */
@@ -62,13 +75,16 @@ typedef struct xmc_leaks {
   xmc_u64 class_blocks[XMC_STATS_CLASSES + 1],
       class_bytes[XMC_STATS_CLASSES + 1]; /* the last: Memoryblocks */
   xmc_block first[XMC_LEAKS_SHOWN];
+  char files[XMC_LEAKS_SHOWN][32]; /* of these: a block is valid during its callback only */
 } xmc_leaks;
 
 static int CL_CALLBACK count_leak(const xmc_block *block, void *data) {
   xmc_leaks *leaks = data;
   xmc_u32 i = block->size_class < XMC_STATS_CLASSES ? block->size_class : XMC_STATS_CLASSES;
-  if (leaks->blocks < XMC_LEAKS_SHOWN)
+  if (leaks->blocks < XMC_LEAKS_SHOWN) {
     leaks->first[leaks->blocks] = *block;
+    snprintf(leaks->files[leaks->blocks], sizeof leaks->files[0], "%s", block->file ? block->file : "");
+  }
   leaks->blocks++;
   leaks->bytes += block->usable;
   leaks->class_blocks[i]++;
@@ -76,11 +92,11 @@ static int CL_CALLBACK count_leak(const xmc_block *block, void *data) {
   return 0;
 }
 
-void xmc_leaks_meta(xmcHeap *meta, FILE *file) {
-  xmc_leaks leaks = {file, 0, 0, {0}, {0}, {{0}}};
+void xmc_leaks_meta(xmcHeap *meta, xmc_window *window, FILE *file) {
+  xmc_leaks leaks = {file, 0, 0, {0}, {0}, {{0}}, {{0}}};
   char a[XMC_TEXT_BYTES], b[XMC_TEXT_BYTES];
   xmc_u32 i;
-  xmc_blocks_meta(meta, count_leak, &leaks);
+  xmc_blocks_meta(meta, window, count_leak, &leaks);
   if (leaks.blocks == 0) {
     fprintf(file, "XMalloc: no block is allocated\n");
     return;
@@ -100,7 +116,7 @@ void xmc_leaks_meta(xmcHeap *meta, FILE *file) {
     const xmc_block *block = &leaks.first[i];
     fprintf(file, "  0x%llx: %llu bytes", (unsigned long long)block->ref, (unsigned long long)block->size);
     if (block->file)
-      fprintf(file, ", allocated at %s:%u", block->file, block->line);
+      fprintf(file, ", allocated at %s:%u", leaks.files[i], block->line);
     fprintf(file, "\n");
   }
   if (leaks.blocks > XMC_LEAKS_SHOWN)
@@ -109,17 +125,22 @@ void xmc_leaks_meta(xmcHeap *meta, FILE *file) {
 
 /* What the writers to a FILE share: the metadata of a heap whose geometry is intact, handed to `write` */
 static cl_int write_meta(xmc_heap heap, cl_command_queue queue, FILE *file,
-                         void (*write)(xmcHeap *, FILE *)) {
+                         void (*write)(xmcHeap *, xmc_window *, FILE *)) {
   xmcHeap *meta = NULL;
+  xmc_window window;
   int intact = 0;
   cl_int status = file ? xmc_walk_open(heap, queue, &meta, &intact) : CL_INVALID_VALUE;
   if (status != CL_SUCCESS)
     return status;
+  xmc_window_open(&window, heap, queue);
   if (intact)
-    write(meta, file);
+    write(meta, &window, file);
+  xmc_window_close(&window);
   free(meta);
   if (!intact)
     return XMC_HEAP_CORRUPT;
+  if (window.status != CL_SUCCESS)
+    return window.status;
   return fflush(file) == 0 && !ferror(file) ? CL_SUCCESS : XMC_FILE_UNUSABLE;
 }
 
@@ -127,12 +148,18 @@ cl_int xmcReportLeaks(xmc_heap heap, cl_command_queue queue, FILE *file) {
   return write_meta(heap, queue, file, xmc_leaks_meta);
 }
 
-cl_int xmcWriteHeapStats(xmc_heap heap, cl_command_queue queue, FILE *file) {
-  return write_meta(heap, queue, file, xmc_json_meta);
+static void write_json(xmcHeap *meta, xmc_window *window, FILE *file) {
+  (void)window;
+  xmc_json_meta(meta, file);
 }
 
-static void write_map(xmcHeap *meta, FILE *file) {
+cl_int xmcWriteHeapStats(xmc_heap heap, cl_command_queue queue, FILE *file) {
+  return write_meta(heap, queue, file, write_json);
+}
+
+static void write_map(xmcHeap *meta, xmc_window *window, FILE *file) {
   xmc_map *map = malloc(sizeof *map);
+  (void)window;
   if (!map)
     return;
   xmc_map_meta(meta, map);

@@ -1,5 +1,5 @@
 /* xmcCheckHeap: every invariant of cl/arena.h, one function a table. */
-#include "walk.h"
+#include "inspect.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,6 +223,44 @@ cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report) {
   return report->problems ? XMC_HEAP_CORRUPT : CL_SUCCESS;
 }
 
+/* ---- red zones of debug heaps ---- */
+
+typedef struct xmc_zone_walk {
+  xmc_checker *checker;
+  xmc_window *window;
+} xmc_zone_walk;
+
+static int CL_CALLBACK check_zones(const xmc_block *plain, void *data) {
+  xmc_zone_walk *walk = data;
+  xmcHeap *meta = walk->checker->meta;
+  xmc_debug_block block;
+  xmc_u64 at;
+  if (!xmc_debug_look(walk->window, meta, plain->ref, plain->usable, &block)) {
+    /* one that lanes share by compartments has other headers */
+    int shared = meta->coalescing == XMC_COALESCE_COMPARTMENT && walk->window->heap->probe.simt;
+    if (walk->window->status == CL_SUCCESS && !shared)
+      problem(walk->checker, XMC_PROBLEM_RED_ZONE, plain->ref, "the header of the block at 0x%llx was overwritten",
+              (unsigned long long)plain->ref);
+  } else if ((at = xmc_debug_overwritten(walk->window, meta, plain->ref, plain->usable, &block)) != 0) {
+    problem(walk->checker, XMC_PROBLEM_RED_ZONE, at, "the block of %llu bytes at 0x%llx: byte %lld was overwritten",
+            (unsigned long long)block.size, (unsigned long long)(plain->ref + block.front),
+            (long long)(at - plain->ref - block.front));
+  }
+  return walk->window->status != CL_SUCCESS;
+}
+
+/* Of all live blocks; the metadata must be right. */
+static cl_int check_red_zones(xmc_checker *c, xmc_heap heap, cl_command_queue queue) {
+  xmc_window window;
+  xmc_zone_walk walk = {c, &window};
+  xmc_window_open(&window, heap, queue);
+  xmc_blocks_meta(c->meta, NULL, check_zones, &walk);
+  xmc_window_close(&window);
+  if (window.status != CL_SUCCESS)
+    return window.status;
+  return c->report->problems ? XMC_HEAP_CORRUPT : CL_SUCCESS;
+}
+
 cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_heap_report *report) {
   xmc_heap_report mine;
   xmc_checker c = {NULL, report ? report : &mine, NULL};
@@ -234,6 +272,8 @@ cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_heap_report *repo
   if (!intact)
     problem(&c, XMC_PROBLEM_HEADER, 0, "the header is not the one the heap was made with");
   status = xmc_check_meta(c.meta, c.report);
+  if (status == CL_SUCCESS && heap->settings.debug >= 2)
+    status = check_red_zones(&c, heap, queue);
   free(c.meta);
   return status;
 }

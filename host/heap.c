@@ -10,6 +10,7 @@
 #include "layout.h"
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- properties ---- */
 
@@ -167,6 +168,15 @@ static cl_int xmc_launch(xmc_heap heap, cl_command_queue queue, const char *name
   return status;
 }
 
+/* Debug headers of earlier lives, of this heap or of one that had the memory before, must not fit any more. */
+static xmc_u32 xmc_new_life(xmc_heap heap) {
+  static atomic_uint lives;
+  struct timespec now = {0};
+  timespec_get(&now, TIME_UTC);
+  return (xmc_u32)now.tv_nsec ^ (xmc_u32)now.tv_sec * 2654435769u ^ (xmc_u32)(uintptr_t)heap ^
+         atomic_fetch_add(&lives, 1) * 2246822519u;
+}
+
 /* Header, tables, then the magic: each waits for the one before, whatever the queue's kind. Keeps the header as
  * the kernels left it: they align the data. */
 static cl_int xmc_initialise(xmc_heap heap, cl_command_queue queue) {
@@ -174,6 +184,8 @@ static cl_int xmc_initialise(xmc_heap heap, cl_command_queue queue) {
   size_t items = (size_t)heap->probe.units * (heap->probe.gpu ? 2048u : 64u);
   cl_event tables = NULL;
   cl_int status;
+  if (heap->settings.debug)
+    heap->initial.life = xmc_new_life(heap);
   memcpy(header, &heap->initial, sizeof heap->initial);
   status = xmc_arena_write(heap, queue, 0, sizeof header, header);
   if (status == CL_SUCCESS)
@@ -184,7 +196,7 @@ static cl_int xmc_initialise(xmc_heap heap, cl_command_queue queue) {
     clReleaseEvent(tables);
   if (status == CL_SUCCESS)
     status = xmc_arena_read(heap, queue, 0, sizeof heap->header, &heap->header);
-  if (status == CL_SUCCESS && (heap->header.magic != XMC_MAGIC || heap->header.bytes != heap->initial.bytes))
+  if (status == CL_SUCCESS && (heap->header.magic != XMC_MAGIC_OF(heap->settings.debug) || heap->header.bytes != heap->initial.bytes))
     status = XMC_DEVICE_UNUSABLE;
   return status;
 }

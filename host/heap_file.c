@@ -275,7 +275,7 @@ static cl_int read_metadata(xmc_stream *s, xmcHeap *meta, xmc_u64 bytes) {
 static cl_int believe_metadata(xmcHeap *meta, xmc_u64 bytes) {
   xmc_heap_report report = {0};
   cl_int status;
-  if (meta->magic != XMC_MAGIC || meta->data != bytes || meta->debug > XMC_DEBUG_MAX ||
+  if (meta->magic != XMC_MAGIC_OF(meta->debug) || meta->data != bytes || meta->debug > XMC_DEBUG_MAX ||
       !xmc_layout_is_consistent(meta))
     return XMC_FILE_DAMAGED;
   status = xmc_check_meta(meta, &report);

@@ -76,6 +76,15 @@ static xmcHeap *xmc_host_arena(xmc_heap heap, cl_int *status) {
   return arena;
 }
 
+/* … for calls on blocks, which in a debug heap are not what this build takes them for */
+static xmcHeap *xmc_host_plain(xmc_heap heap, cl_int *status) {
+  xmcHeap *arena = xmc_host_arena(heap, status);
+  if (!arena || heap->settings.debug == 0)
+    return arena;
+  *status = XMC_HEAP_IS_DEBUG;
+  return NULL;
+}
+
 /* Hands a result to the caller; NULL is a failure where something was asked for. */
 static void *xmc_host_result(void *block, int wanted, cl_int status, cl_int *errcode_ret) {
   if (status == CL_SUCCESS && !block && wanted)
@@ -87,26 +96,26 @@ static void *xmc_host_result(void *block, int wanted, cl_int status, cl_int *err
 
 void *xmcHostMalloc(xmc_heap heap, size_t size, cl_int *errcode_ret) {
   cl_int status;
-  xmcHeap *arena = xmc_host_arena(heap, &status);
+  xmcHeap *arena = xmc_host_plain(heap, &status);
   return xmc_host_result(arena ? xmcMalloc(arena, size) : NULL, size != 0, status, errcode_ret);
 }
 
 void *xmcHostCalloc(xmc_heap heap, size_t count, size_t size, cl_int *errcode_ret) {
   cl_int status;
-  xmcHeap *arena = xmc_host_arena(heap, &status);
+  xmcHeap *arena = xmc_host_plain(heap, &status);
   return xmc_host_result(arena ? xmcCalloc(arena, count, size) : NULL, count && size, status, errcode_ret);
 }
 
 void *xmcHostAlignedAlloc(xmc_heap heap, size_t alignment, size_t size, cl_int *errcode_ret) {
   cl_int status;
-  xmcHeap *arena = xmc_host_arena(heap, &status);
+  xmcHeap *arena = xmc_host_plain(heap, &status);
   int wanted = size != 0 || alignment == 0 || (alignment & (alignment - 1u)) != 0;
   return xmc_host_result(arena ? xmcAlignedAlloc(arena, alignment, size) : NULL, wanted, status, errcode_ret);
 }
 
 void *xmcHostRealloc(xmc_heap heap, void *ptr, size_t size, cl_int *errcode_ret) {
   cl_int status;
-  xmcHeap *arena = xmc_host_arena(heap, &status);
+  xmcHeap *arena = xmc_host_plain(heap, &status);
   if (arena && ptr && xmcUsableSize(arena, ptr) == 0) {
     xmcFree(arena, ptr); /* counts it */
     return xmc_host_result(NULL, 0, CL_INVALID_VALUE, errcode_ret);
@@ -116,7 +125,7 @@ void *xmcHostRealloc(xmc_heap heap, void *ptr, size_t size, cl_int *errcode_ret)
 
 cl_int xmcHostFree(xmc_heap heap, void *ptr) {
   cl_int status;
-  xmcHeap *arena = xmc_host_arena(heap, &status);
+  xmcHeap *arena = xmc_host_plain(heap, &status);
   if (arena)
     xmcFree(arena, ptr);
   return status;
@@ -124,7 +133,7 @@ cl_int xmcHostFree(xmc_heap heap, void *ptr) {
 
 size_t xmcHostUsableSize(xmc_heap heap, void *ptr) {
   cl_int status;
-  xmcHeap *arena = xmc_host_arena(heap, &status);
+  xmcHeap *arena = xmc_host_plain(heap, &status);
   return arena ? xmcUsableSize(arena, ptr) : 0;
 }
 

@@ -4,9 +4,37 @@
 #include "walk.h"
 #include <stdio.h>
 
-/* blocks.c: calls back for each live block, in the order of their places, until that returns non-zero. */
-void xmc_blocks_meta(xmcHeap *meta, xmc_block_callback callback, void *data);
-void xmc_leaks_meta(xmcHeap *meta, FILE *file);
+/* debug_blocks.c: reads the contents of a heap's arena, by and large in ascending order. */
+typedef struct xmc_window {
+  xmc_heap heap;
+  cl_command_queue queue;
+  cl_int status; /* the first failure */
+  xmc_u64 begin, bytes;
+  unsigned char *at;
+} xmc_window;
+void xmc_window_open(xmc_window *window, xmc_heap heap, cl_command_queue queue);
+void xmc_window_close(xmc_window *window);
+
+/* What the header of a live block of a debug heap says */
+typedef struct xmc_debug_block {
+  xmc_u64 front; /* from the plain block to the user's bytes */
+  xmc_u64 size;  /* as asked for */
+  xmc_u32 site;  /* hash of the file, line; 0: not known */
+} xmc_debug_block;
+
+/* The name of a site's file, at most 32 bytes at `name`; NULL if the site is not known */
+const char *xmc_debug_file(xmc_u32 site, char *name);
+
+/* The live plain block of `room` bytes at `ref`; 0 if its header was overwritten or could not be read. */
+int xmc_debug_look(xmc_window *window, const xmcHeap *meta, xmc_u64 ref, xmc_u64 room, xmc_debug_block *block);
+/* The first byte beside the user's that was overwritten; 0: none. */
+xmc_u64 xmc_debug_overwritten(xmc_window *window, const xmcHeap *meta, xmc_u64 ref, xmc_u64 room,
+                              const xmc_debug_block *block);
+
+/* blocks.c: calls back for each live block, in the order of their places, until that returns non-zero. Without a
+ * window, which may be NULL, blocks of a debug heap are told as the plain blocks they lie in. */
+void xmc_blocks_meta(xmcHeap *meta, xmc_window *window, xmc_block_callback callback, void *data);
+void xmc_leaks_meta(xmcHeap *meta, xmc_window *window, FILE *file);
 
 /* json.c */
 void xmc_json_meta(xmcHeap *meta, FILE *file);

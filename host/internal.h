@@ -11,6 +11,7 @@
  *   host_calls.c   xmcHostMalloc and the others, between map and unmap
  *   default_heap.c  xmcBindDefaultHeap
  *   walk.c, stats.c, check.c, blocks.c, json.c, heap_map*.c   what a heap holds, from a copy of the metadata
+ *   debug_blocks.c   headers and red zones of debug heaps
  *   heap_file.c    heaps in files; save.c: from and to devices
  */
 #ifndef XMC_INTERNAL_H

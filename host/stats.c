@@ -61,6 +61,10 @@ void xmc_stats_meta(xmcHeap *meta, xmc_heap_stats *stats) {
   stats->double_frees = meta->double_frees;
   stats->invalid_frees = meta->invalid_frees;
   stats->first_double_free = meta->first_double_free ? meta->first_double_free - 1u : 0;
+  stats->red_zone_errors = meta->red_zone_errors;
+  stats->first_red_zone_error = meta->first_red_zone_error ? meta->first_red_zone_error - 1u : 0;
+  stats->use_after_frees = meta->use_after_frees;
+  stats->first_use_after_free = meta->first_use_after_free ? meta->first_use_after_free - 1u : 0;
   stats->first_invalid_free = meta->first_invalid_free ? meta->first_invalid_free - 1u : 0;
 }
 

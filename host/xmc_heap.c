@@ -44,6 +44,10 @@ static void print_info(xmcHeap *meta, FILE *out) {
   print_count(out, "failed requests", s.failed_requests);
   print_count(out, "double frees", s.double_frees);
   print_count(out, "invalid frees", s.invalid_frees);
+  if (meta->debug) {
+    print_count(out, "red zone errors", s.red_zone_errors);
+    print_count(out, "writes after free", s.use_after_frees);
+  }
   fprintf(out, "%-22s %18s\n", "coalescing", coalescing[meta->coalescing]);
   print_count(out, "FIFOs a class, most", meta->slots ? meta->fifo_table[0].count : 0);
   print_count(out, "debug level", meta->debug);
@@ -59,7 +63,9 @@ static int CL_CALLBACK print_block(const xmc_block *block, void *out) {
   return ferror(out);
 }
 
-static void print_blocks(xmcHeap *meta, FILE *out) { xmc_blocks_meta(meta, print_block, out); }
+static void print_blocks(xmcHeap *meta, FILE *out) { xmc_blocks_meta(meta, NULL, print_block, out); }
+
+static void print_leaks(xmcHeap *meta, FILE *out) { xmc_leaks_meta(meta, NULL, out); }
 
 static void print_map(xmcHeap *meta, FILE *out) {
   xmc_map *map = malloc(sizeof *map);
@@ -82,7 +88,7 @@ static const struct {
   const char *name;
   void (*run)(xmcHeap *meta, FILE *out);
 } commands[] = {{"info", print_info},     {"stats", xmc_json_meta},  {"check", print_check},
-                {"blocks", print_blocks}, {"leaks", xmc_leaks_meta}, {"map", print_map}};
+                {"blocks", print_blocks}, {"leaks", print_leaks}, {"map", print_map}};
 
 /* The file's metadata, or NULL and a message */
 static xmcHeap *open_heap(const char *path) {

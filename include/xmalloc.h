@@ -57,6 +57,7 @@ typedef struct _xmc_heap *xmc_heap;
 #define XMC_FILE_TRUNCATED (-5814)  /* the file ends too early */
 #define XMC_FILE_DAMAGED (-5815)    /* a checksum is wrong, or what it protects contradicts itself */
 #define XMC_NO_DEFAULT_HEAP (-5816) /* the device has no working variables at program scope */
+#define XMC_HEAP_IS_DEBUG (-5817)   /* host calls do not serve heaps made with XMC_HEAP_DEBUG */
 
 /* ---- properties of xmcCreateHeap: a list of name, value, …, 0; each name at most once ---- */
 typedef intptr_t xmc_heap_properties;
@@ -66,7 +67,7 @@ typedef cl_uint xmc_heap_info;
 #define XMC_HEAP_COALESCING 0x5802 /* XMC_COALESCE_…; default XMC_COALESCE_CLASS */
 #define XMC_HEAP_FIFOS 0x5803      /* FIFOs a size class; 0: unbuffered; default XMC_FIFOS_DEFAULT */
 #define XMC_HEAP_FIFO_START 0x5804 /* first 32-bit sequence number of every FIFO (to test wrap-around) */
-#define XMC_HEAP_DEBUG 0x5805      /* debug level, 0 … XMC_DEBUG_MAX; default 0 */
+#define XMC_HEAP_DEBUG 0x5805      /* debug level, 0 … XMC_DEBUG_MAX (cl/debug.cl says what each costs); default 0 */
 
 #define XMC_BACKING_BUFFER 1 /* a cl_mem buffer */
 #define XMC_BACKING_SVM 2    /* coarse-grained shared virtual memory */
@@ -141,6 +142,8 @@ XMALLOC_EXPORT cl_int xmcGetHeapInfo(xmc_heap heap, xmc_heap_info name, size_t s
  * kernels run on the heap as well. Other heaps must be mapped: between xmcMapHeap and xmcUnmapHeap the arena
  * is the host's, and no kernel may run on it. Without a map they return NULL or 0 and XMC_HEAP_NOT_MAPPED.
  * Addresses are the host's, valid until the unmap; what is to be found again is kept as an xmcRef.
+ *
+ * Debug heaps are for kernels: all but the references return NULL or 0 and XMC_HEAP_IS_DEBUG.
  *
  * Every function's errcode_ret may be NULL; it gets CL_SUCCESS, XMC_INVALID_HEAP, XMC_HEAP_NOT_MAPPED or, where
  * NULL means that no room was left, CL_MEM_OBJECT_ALLOCATION_FAILURE (counted in xmc_heap_stats). */
@@ -226,6 +229,10 @@ typedef struct xmc_heap_stats {
   cl_ulong first_invalid_free;
   cl_ulong class_bytes[XMC_STATS_CLASSES];       /* size of a Basicblock of each class */
   cl_ulong class_live_blocks[XMC_STATS_CLASSES]; /* how many of them are live */
+  cl_ulong red_zone_errors;      /* debug heaps: freed blocks beside which something was overwritten */
+  cl_ulong first_red_zone_error; /* xmcRef of the first one */
+  cl_ulong use_after_frees;      /* debug heaps, level 2: blocks handed out that were written to after their free */
+  cl_ulong first_use_after_free;
 } xmc_heap_stats;
 
 /* Fills `stats`. Exact when no kernel is working on the heap.
@@ -253,8 +260,9 @@ typedef struct xmc_heap_report {
   char message[244]; /* in words */
 } xmc_heap_report;
 
-/* Verifies every invariant of the arena, which must be quiet. CL_SUCCESS: intact. XMC_HEAP_CORRUPT: the
- * report, which may be NULL, says what is broken and where. Nothing is changed, and whatever the arena
+/* Verifies every invariant of the arena, which must be quiet; in debug heaps from level 2 on the red zones of all
+ * live blocks as well (on GPUs not of those that lanes share by compartments). CL_SUCCESS: intact. XMC_HEAP_CORRUPT:
+ * the report, which may be NULL, says what is broken and where. Nothing is changed, and whatever the arena
  * holds, nothing outside it is read.
  * Other errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, OpenCL's. */
 XMALLOC_EXPORT cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_heap_report *report);
@@ -267,10 +275,11 @@ XMALLOC_EXPORT cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_he
 typedef struct xmc_block {
   xmcRef ref;
   cl_ulong size;      /* bytes asked for, where a debug heap knows; else as usable */
-  cl_ulong usable;    /* bytes */
+  cl_ulong usable;    /* bytes; in a debug heap those asked for */
   cl_uint size_class; /* index into xmc_heap_stats' class_bytes; XMC_BLOCK_OF_PAGES for one of whole pages */
   cl_uint line;       /* of the call that allocated it, where a debug heap knows; else 0 */
-  const char *file;   /* likewise; else NULL */
+  const char *file;   /* likewise; else NULL. "<kernel>": the source of xmcCreateProgramWithSource; "file 0x…":
+                       * another one, by its hash */
 } xmc_block;
 
 /* Non-zero ends the listing. The block is valid until the return. */
