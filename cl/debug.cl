@@ -232,18 +232,16 @@ XMC_FN XMC_GLOBAL void *xmc_debug_claim(XMC_GLOBAL xmcHeap *heap, size_t align, 
   XMC_GLOBAL char *block;
   if (size > heap->data_bytes || align > XMC_DEBUG_MAX_ALIGN || bytes > heap->data_bytes)
     return 0;
-  if (bytes > XMC_MAX_CLASS_BYTES) {
+  if (bytes > XMC_MAX_CLASS_BYTES)
     block = xmc_pages_malloc(heap, xmc_caller(), (size_t)bytes, 1);
-  } else {
-    xmc_u32 cls = xmc_class_of((xmc_u32)bytes);
-    block = xmc_small_malloc(heap, xmc_view_of(heap, cls), cls, (xmc_u32)bytes);
-  }
+  else
+    block = xmc_small_malloc_of(heap, (xmc_u32)bytes);
   return block ? xmc_debug_dress(heap, block, align, size, site) : 0;
 }
 
 XMC_FN XMC_GLOBAL void *xmc_debug_aligned(XMC_GLOBAL xmcHeap *heap, size_t alignment, size_t size, xmc_u32 site) {
   XMC_GLOBAL void *block = 0;
-  int is_power = alignment != 0 && !(alignment & (alignment - 1u));
+  int is_power = alignment != 0 && alignment >> xmc_lowest64(alignment) == 1u;
   if (!xmc_heap_is_ours(heap) || (is_power && size == 0))
     return 0;
   if (is_power)
