@@ -257,10 +257,11 @@ static void bad_frees(test_env *env) {
 
 static void churn(test_env *env) {
   int level;
-  for (level = 1; level <= XMC_DEBUG_MAX; level++) {
+  for (level = env->device->scale == SCALE_SMALL ? XMC_DEBUG_MAX : 1; level <= XMC_DEBUG_MAX; level++) {
     debug_heap d = make(env, level);
     cl_uint errors;
-    test_launch(env, kernel(&d, "debug_churn"), 256, 64, "hum", d.heap, (cl_uint)20, d.out);
+    test_launch(env, kernel(&d, "debug_churn"), test_scaled(env, 32, 256, 4096), 32, "hum", d.heap,
+                (cl_uint)test_scaled(env, 4, 20, 20), d.out);
     test_read(env, d.out, &errors, sizeof errors);
     assert_int_equal(errors, 0);
     assert_int_equal(stats(&d).red_zone_errors + stats(&d).use_after_frees + stats(&d).double_frees, 0);
