@@ -45,7 +45,7 @@
 #define XMC_DEBUG_RED_BYTE 0xb5u
 #define XMC_DEBUG_FREED_BYTE 0xddu
 #define XMC_DEBUG_HEADER_BYTES 16u
-#define XMC_DEBUG_RED_BYTES 8u /* at least */
+#define XMC_DEBUG_MIN_RED_ZONE 8u
 #define XMC_DEBUG_SIZE_BITS 36 /* of the extent: more than XMC_MAX_PAGES */
 #define XMC_DEBUG_MAX_ALIGN ((xmc_u64)1 << 31)
 
@@ -116,16 +116,20 @@ XMC_COLD_FN int xmc_debug_is_filled(XMC_GLOBAL const char *at, xmc_u64 bytes, xm
 
 /* ---- headers ---- */
 
+/* By atomics: of two frees of one block at the same time, the later one may look while the next owner writes. */
+XMC_FN xmc_u32 xmc_debug_site_at(xmc_debug_at header) { return xmc_load_relaxed32(&header->site); }
+XMC_FN xmc_u64 xmc_debug_extent_at(xmc_debug_at header) { return xmc_load_relaxed64(&header->extent); }
 XMC_FN xmc_u32 xmc_debug_tag_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 kind, xmc_debug_at header) {
-  return xmc_debug_tag(kind, heap->life, xmc_arena_offset(heap, header), header->site, header->extent);
+  return xmc_debug_tag(kind, heap->life, xmc_arena_offset(heap, header), xmc_debug_site_at(header),
+                       xmc_debug_extent_at(header));
 }
 XMC_FN int xmc_debug_says(XMC_GLOBAL xmcHeap *heap, xmc_u32 kind, xmc_debug_at header) {
   return xmc_load_relaxed32(&header->tag) == xmc_debug_tag_at(heap, kind, header);
 }
 XMC_FN void xmc_debug_write(XMC_GLOBAL xmcHeap *heap, xmc_debug_at header, xmc_u32 kind, xmc_u32 site,
                             xmc_u64 extent) {
-  header->site = site;
-  header->extent = extent;
+  xmc_store_relaxed32(&header->site, site);
+  xmc_store_relaxed64(&header->extent, extent);
   xmc_store_relaxed32(&header->tag, xmc_debug_tag_at(heap, kind, header));
 }
 
@@ -147,9 +151,9 @@ XMC_FN void xmc_count_red_zone(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *
 #if XMC_DEBUG >= 2
 /* A plain block of `room` bytes that begins at the header comes back: did anybody write to it after its free? */
 XMC_COLD_FN void xmc_debug_check_reuse(XMC_GLOBAL xmcHeap *heap, xmc_debug_at header, xmc_u64 room) {
-  xmc_u64 size = xmc_debug_size(header->extent), front = xmc_debug_front(header->extent);
+  xmc_u64 size = xmc_debug_size(xmc_debug_extent_at(header)), front = xmc_debug_front(xmc_debug_extent_at(header));
   XMC_GLOBAL char *user = (XMC_GLOBAL char *)header + front;
-  if (!xmc_debug_says(heap, xmc_debug_first(XMC_DEBUG_FREED, header->extent), header) || front >= room)
+  if (!xmc_debug_says(heap, xmc_debug_first(XMC_DEBUG_FREED, xmc_debug_extent_at(header)), header) || front >= room)
     return;
   if (!xmc_debug_is_filled(user, size < room - front ? size : room - front, XMC_DEBUG_FREED_BYTE)) {
     xmc_add_relaxed64(&heap->use_after_frees, 1);
@@ -199,8 +203,8 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_debug_undress(XMC_GLOBAL xmcHeap *heap, XMC_GLO
     return 0;
   }
   live = xmc_debug_tag_at(heap, XMC_DEBUG_LIVE, header);
-  size = xmc_debug_size(header->extent);
-  front = xmc_debug_front(header->extent);
+  size = xmc_debug_size(xmc_debug_extent_at(header));
+  front = xmc_debug_front(xmc_debug_extent_at(header));
   if (xmc_load_relaxed32(&header->tag) != live && !xmc_debug_says(heap, XMC_DEBUG_FREED, header)) {
     /* Overwritten, if a plain block begins with it: then nothing in it can be believed. */
     if (!xmc_debug_says(heap, XMC_DEBUG_LIVE ^ XMC_DEBUG_FIRST, header) && xmc_plain_usable_size(heap, header)) {
@@ -219,8 +223,8 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_debug_undress(XMC_GLOBAL xmcHeap *heap, XMC_GLO
 #endif
   xmc_debug_fill(user, size, XMC_DEBUG_FREED_BYTE);
   if (front > 16u)
-    xmc_debug_write(heap, (xmc_debug_at)(user - front), XMC_DEBUG_FREED ^ XMC_DEBUG_FIRST, header->site,
-                    header->extent);
+    xmc_debug_write(heap, (xmc_debug_at)(user - front), XMC_DEBUG_FREED ^ XMC_DEBUG_FIRST, xmc_debug_site_at(header),
+                    xmc_debug_extent_at(header));
   return user - front;
 }
 
@@ -228,7 +232,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_debug_undress(XMC_GLOBAL xmcHeap *heap, XMC_GLO
 
 /* NULL is for the caller to count. */
 XMC_FN XMC_GLOBAL void *xmc_debug_claim(XMC_GLOBAL xmcHeap *heap, size_t align, size_t size, xmc_u32 site) {
-  xmc_u64 bytes = (xmc_u64)size + XMC_DEBUG_HEADER_BYTES + XMC_DEBUG_RED_BYTES + (align - 16u);
+  xmc_u64 bytes = (xmc_u64)size + XMC_DEBUG_HEADER_BYTES + XMC_DEBUG_MIN_RED_ZONE + (align - 16u);
   XMC_GLOBAL char *block;
   if (size > heap->data_bytes || align > XMC_DEBUG_MAX_ALIGN || bytes > heap->data_bytes)
     return 0;
@@ -265,7 +269,8 @@ XMC_FN void xmc_debug_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
 
 XMC_FN size_t xmc_debug_usable_size(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   xmc_debug_at header = ptr && xmc_heap_is_ours(heap) ? xmc_debug_header_of(heap, ptr) : 0;
-  return header && xmc_debug_says(heap, XMC_DEBUG_LIVE, header) ? (size_t)xmc_debug_size(header->extent) : 0;
+  return header && xmc_debug_says(heap, XMC_DEBUG_LIVE, header) ? (size_t)xmc_debug_size(xmc_debug_extent_at(header))
+                                                                 : 0;
 }
 
 XMC_FN XMC_GLOBAL void *xmc_debug_calloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t size, xmc_u32 site) {
@@ -282,14 +287,14 @@ XMC_FN XMC_GLOBAL void *xmc_debug_calloc(XMC_GLOBAL xmcHeap *heap, size_t count,
 /* A live block becomes smaller where it is: the rest joins the red zone. */
 XMC_COLD_FN void xmc_debug_shrink(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL char *user, xmc_u64 size) {
   xmc_debug_at header = (xmc_debug_at)user - 1;
-  xmc_u64 front = xmc_debug_front(header->extent), room = xmc_plain_usable_size(heap, user - front);
+  xmc_u64 front = xmc_debug_front(xmc_debug_extent_at(header)), room = xmc_plain_usable_size(heap, user - front);
 #if XMC_DEBUG >= 2
-  xmc_debug_check_zones(heap, user, xmc_debug_size(header->extent), front, room);
+  xmc_debug_check_zones(heap, user, xmc_debug_size(xmc_debug_extent_at(header)), front, room);
 #endif
   xmc_debug_fill(user + size, room - front - size, XMC_DEBUG_RED_BYTE);
-  xmc_debug_write(heap, header, XMC_DEBUG_LIVE, header->site, xmc_debug_extent(size, front));
+  xmc_debug_write(heap, header, XMC_DEBUG_LIVE, xmc_debug_site_at(header), xmc_debug_extent(size, front));
   if (front > 16u)
-    xmc_debug_write(heap, (xmc_debug_at)(user - front), XMC_DEBUG_LIVE ^ XMC_DEBUG_FIRST, header->site,
+    xmc_debug_write(heap, (xmc_debug_at)(user - front), XMC_DEBUG_LIVE ^ XMC_DEBUG_FIRST, xmc_debug_site_at(header),
                     xmc_debug_extent(size, front));
 }
 

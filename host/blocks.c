@@ -50,19 +50,36 @@ void xmc_blocks_meta(xmcHeap *meta, xmc_window *window, xmc_block_callback callb
   }
 }
 
-cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback callback, void *data) {
+/* Hands the metadata of a heap whose geometry is intact to `visit`. */
+static cl_int visit_meta(xmc_heap heap, cl_command_queue queue,
+                         cl_int (*visit)(xmcHeap *, xmc_window *, void *), void *data) {
   xmcHeap *meta = NULL;
   xmc_window window;
   int intact = 0;
-  cl_int status = callback ? xmc_walk_open(heap, queue, &meta, &intact) : CL_INVALID_VALUE;
+  cl_int status = xmc_walk_open(heap, queue, &meta, &intact);
   if (status != CL_SUCCESS)
     return status;
   xmc_window_open(&window, heap, queue);
-  if (intact)
-    xmc_blocks_meta(meta, &window, callback, data);
+  status = intact ? visit(meta, &window, data) : XMC_HEAP_CORRUPT;
   xmc_window_close(&window);
   free(meta);
-  return intact ? window.status : XMC_HEAP_CORRUPT;
+  return status == CL_SUCCESS ? window.status : status;
+}
+
+typedef struct xmc_each {
+  xmc_block_callback callback;
+  void *data;
+} xmc_each;
+
+static cl_int visit_each(xmcHeap *meta, xmc_window *window, void *data) {
+  const xmc_each *each = data;
+  xmc_blocks_meta(meta, window, each->callback, each->data);
+  return CL_SUCCESS;
+}
+
+cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback callback, void *data) {
+  xmc_each each = {callback, data};
+  return callback ? visit_meta(heap, queue, visit_each, &each) : CL_INVALID_VALUE;
 }
 
 /* ---- leaks ---- */
@@ -70,7 +87,6 @@ cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback
 #define XMC_LEAKS_SHOWN 20u
 
 typedef struct xmc_leaks {
-  FILE *file;
   xmc_u64 blocks, bytes;
   xmc_u64 class_blocks[XMC_STATS_CLASSES + 1],
       class_bytes[XMC_STATS_CLASSES + 1]; /* the last: Memoryblocks */
@@ -93,7 +109,7 @@ static int CL_CALLBACK count_leak(const xmc_block *block, void *data) {
 }
 
 void xmc_leaks_meta(xmcHeap *meta, xmc_window *window, FILE *file) {
-  xmc_leaks leaks = {file, 0, 0, {0}, {0}, {{0}}, {{0}}};
+  xmc_leaks leaks = {0, 0, {0}, {0}, {{0}}, {{0}}};
   char a[XMC_TEXT_BYTES], b[XMC_TEXT_BYTES];
   xmc_u32 i;
   xmc_blocks_meta(meta, window, count_leak, &leaks);
@@ -123,50 +139,46 @@ void xmc_leaks_meta(xmcHeap *meta, xmc_window *window, FILE *file) {
     fprintf(file, "  and %s more\n", xmc_text_count(a, leaks.blocks - XMC_LEAKS_SHOWN));
 }
 
-/* What the writers to a FILE share: the metadata of a heap whose geometry is intact, handed to `write` */
+/* ---- what writes to a FILE ---- */
+
 static cl_int write_meta(xmc_heap heap, cl_command_queue queue, FILE *file,
-                         void (*write)(xmcHeap *, xmc_window *, FILE *)) {
-  xmcHeap *meta = NULL;
-  xmc_window window;
-  int intact = 0;
-  cl_int status = file ? xmc_walk_open(heap, queue, &meta, &intact) : CL_INVALID_VALUE;
+                         cl_int (*visit)(xmcHeap *, xmc_window *, void *)) {
+  cl_int status = file ? visit_meta(heap, queue, visit, file) : CL_INVALID_VALUE;
   if (status != CL_SUCCESS)
     return status;
-  xmc_window_open(&window, heap, queue);
-  if (intact)
-    write(meta, &window, file);
-  xmc_window_close(&window);
-  free(meta);
-  if (!intact)
-    return XMC_HEAP_CORRUPT;
-  if (window.status != CL_SUCCESS)
-    return window.status;
   return fflush(file) == 0 && !ferror(file) ? CL_SUCCESS : XMC_FILE_UNUSABLE;
 }
 
-cl_int xmcReportLeaks(xmc_heap heap, cl_command_queue queue, FILE *file) {
-  return write_meta(heap, queue, file, xmc_leaks_meta);
+static cl_int visit_leaks(xmcHeap *meta, xmc_window *window, void *file) {
+  xmc_leaks_meta(meta, window, file);
+  return CL_SUCCESS;
 }
 
-static void write_json(xmcHeap *meta, xmc_window *window, FILE *file) {
+cl_int xmcReportLeaks(xmc_heap heap, cl_command_queue queue, FILE *file) {
+  return write_meta(heap, queue, file, visit_leaks);
+}
+
+static cl_int visit_json(xmcHeap *meta, xmc_window *window, void *file) {
   (void)window;
   xmc_json_meta(meta, file);
+  return CL_SUCCESS;
 }
 
 cl_int xmcWriteHeapStats(xmc_heap heap, cl_command_queue queue, FILE *file) {
-  return write_meta(heap, queue, file, write_json);
+  return write_meta(heap, queue, file, visit_json);
 }
 
-static void write_map(xmcHeap *meta, xmc_window *window, FILE *file) {
+static cl_int visit_map(xmcHeap *meta, xmc_window *window, void *file) {
   xmc_map *map = malloc(sizeof *map);
   (void)window;
   if (!map)
-    return;
+    return CL_OUT_OF_HOST_MEMORY;
   xmc_map_meta(meta, map);
   xmc_map_svg(map, file);
   free(map);
+  return CL_SUCCESS;
 }
 
 cl_int xmcWriteHeapMap(xmc_heap heap, cl_command_queue queue, FILE *file) {
-  return write_meta(heap, queue, file, write_map);
+  return write_meta(heap, queue, file, visit_map);
 }

@@ -7,7 +7,17 @@
  */
 #include "layout.h"
 #include "../cl/size_class.cl"
+#include <stddef.h>
 #include <string.h>
+
+/* xmc_load_pair reads two words at once: they lie at multiples of 16. */
+_Static_assert(offsetof(xmcHeap, magic) % 16 == 0 && offsetof(xmcHeap, data) == offsetof(xmcHeap, magic) + 8,
+               "pair");
+_Static_assert(offsetof(xmcHeap, words) % 16 == 0 && offsetof(xmcHeap, fifos) == offsetof(xmcHeap, words) + 8,
+               "pair");
+_Static_assert(offsetof(xmcHeap, page_map) % 16 == 0 &&
+                   offsetof(xmcHeap, data_bytes) == offsetof(xmcHeap, page_map) + 8,
+               "pair");
 
 #define XMC_MIN_PAGES 4u
 #define XMC_MAX_SLOTS (1u << 20)
@@ -116,12 +126,12 @@ int xmc_layout_is_consistent(const xmcHeap *h) {
   for (k = 0; k < XMC_INDEX_LEVELS; k++)
     if (placed.index[k] != h->index[k])
       return 0;
-  return placed.spans == h->spans && h->data_bytes == (uint64_t)h->pages << XMC_PAGE_SHIFT && placed.fifos == h->fifos && placed.free_pages == h->free_pages &&
-         placed.page_map == h->page_map && placed.words == h->words && placed.busy.leaf == h->busy.leaf &&
-         placed.busy.root == h->busy.root && placed.parked.leaf == h->parked.leaf &&
-         placed.parked.root == h->parked.root && h->data_room == h->bytes - tables && h->data >= tables &&
-         h->data - tables < XMC_PAGE_BYTES && h->data % 16u == 0 && h->data <= h->bytes &&
-         room >> XMC_PAGE_SHIFT >= h->pages;
+  return placed.spans == h->spans && h->data_bytes == (uint64_t)h->pages << XMC_PAGE_SHIFT &&
+         placed.fifos == h->fifos && placed.free_pages == h->free_pages && placed.page_map == h->page_map &&
+         placed.words == h->words && placed.busy.leaf == h->busy.leaf && placed.busy.root == h->busy.root &&
+         placed.parked.leaf == h->parked.leaf && placed.parked.root == h->parked.root &&
+         h->data_room == h->bytes - tables && h->data >= tables && h->data - tables < XMC_PAGE_BYTES &&
+         h->data % 16u == 0 && h->data <= h->bytes && room >> XMC_PAGE_SHIFT >= h->pages;
 }
 
 uint64_t xmc_layout_metadata_bytes(const xmcHeap *h) {
