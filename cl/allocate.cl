@@ -63,47 +63,33 @@ typedef struct xmc_place {
 /* What a release needs of the header, read at once. (Structures go by pointer: for those that functions return,
  * LLVM makes what Oclgrind lacks.) */
 typedef struct xmc_map_view {
-  xmc_u64 magic, data, words, page_map, data_bytes;
+  xmc_u64 magic, data, words;
+  xmc_u64 map; /* page_map, and pages above it */
 } xmc_map_view;
 XMC_FN void xmc_map_view_read(XMC_GLOBAL xmcHeap *heap, xmc_map_view *view) {
-  xmc_u64 fifos;
-  xmc_load_pair(&heap->magic, &view->magic, &view->data);
-  xmc_load_pair(&heap->words, &view->words, &fifos);
-  xmc_load_pair(&heap->page_map, &view->page_map, &view->data_bytes);
+  xmc_load_four(&heap->magic, &view->magic, &view->data, &view->words, &view->map);
 }
 
 XMC_FN void xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL const void *ptr, xmc_place *place) {
-  XMC_GLOBAL xmc_u32 *map = (XMC_GLOBAL xmc_u32 *)xmc_at64(heap, view.page_map);
   xmc_u64 offset = (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap) - view.data;
-  xmc_u32 page, entry, r, block;
-  place->cls = XMC_CLASS_NONE;
-  place->id = place->bit = place->rest = 0;
-  if (offset >= view.data_bytes)
-    return;
-  page = (xmc_u32)(offset >> XMC_PAGE_SHIFT);
-  entry = xmc_load_relaxed32(map + page);
-  place->cls = entry & 0xffu;
-  place->id = page * 32u;
-  if (place->cls >= XMC_CLASSES) {
-    place->rest = (xmc_u32)offset & (XMC_PAGE_BYTES - 1u);
-    return;
-  }
-  if (entry & 0xff00u) { /* inside a run: an old entry is one whose first page is something else by now */
-    page -= (entry >> 8) & 0xffu;
-    if (xmc_load_relaxed32(map + page) != (entry & ~0xff00u)) {
+  xmc_u64 page = offset >> XMC_PAGE_SHIFT;
+  int inside = (view.magic == XMC_MAGIC) & (page < view.map >> 32);
+  xmc_u64 at = (view.map & 0xffffffffu) + 4u * page;
+  /* No branch before the access: the header's first word stands in for an entry that is not there. */
+  xmc_u32 entry = xmc_load_relaxed32((XMC_GLOBAL xmc_u32 *)((XMC_GLOBAL char *)heap + (inside ? at : 0))), block;
+  xmc_u32 back = (entry >> 8) & 0xffu, r = ((xmc_u32)offset & (XMC_PAGE_BYTES - 1u)) + (back << XMC_PAGE_SHIFT);
+  place->cls = inside ? entry & 0xffu : XMC_CLASS_NONE;
+  place->id = (xmc_u32)page * 32u;
+  place->bit = 0;
+  place->rest = r;
+  if (place->cls < XMC_CLASSES) {
+    block = xmc_class_divide(r, place->cls);
+    place->rest = r - block * xmc_class_bytes(place->cls);
+    place->id = ((xmc_u32)page - back) * 32u + (block >> 5);
+    place->bit = block & 31u;
+    if (block >= entry >> 16)
       place->cls = XMC_CLASS_NONE;
-      return;
-    }
   }
-  r = (xmc_u32)(offset - ((xmc_u64)page << XMC_PAGE_SHIFT));
-  block = xmc_class_divide(r, place->cls);
-  if (block >= entry >> 16) {
-    place->cls = XMC_CLASS_NONE;
-    return;
-  }
-  place->rest = r - block * xmc_class_bytes(place->cls);
-  place->id = page * 32u + (block >> 5);
-  place->bit = block & 31u;
 }
 
 XMC_FN void xmc_find_block(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr, xmc_place *place) {

@@ -4,7 +4,7 @@
  * it may lie at another address on every device and in every process.
  *
  *   0          header (xmcHeap): geometry, FIFO table, failure counters
- *   fifos      xmc_fifo[..]      one FIFO a size class and slot                 64 B each
+ *   1024       xmc_fifo[..]      one FIFO a size class and slot                 64 B each
  *   busy       bitmap            FIFOs that may hold something                  1 bit a FIFO
  *   parked     bitmap            spans with Superblocks that no FIFO had room for
  *   index      3 levels          spans with free runs of 1, 2, 4 … 64 pages      1 B a span
@@ -35,6 +35,7 @@
  *   listed(W) and not parked   =>  some FIFO of class(W) holds W
  *   parked(W)                  =>  bit (class, span) of the parked bitmap is set
  *   W not in use               <=>  W == XMC_WORD_RETIRED, which no free can change
+ *   free bit of P set          =>  the map entry of P leads to P's own words or nowhere
  *   2^k pages at a multiple of 2^k are free in span s  =>  bit k of byte s of the index is set, on all levels
  * While calls are under way each implication may lag behind by the calls under way.
  */
@@ -85,6 +86,7 @@ typedef uint64_t xmc_u64;
 #define XMC_CLASS_MEMORYBLOCK 0xfdu /* first page of a Memoryblock */
 #define XMC_CLASS_BODY 0xfeu        /* further pages of a Memoryblock */
 #define XMC_CLASS_NONE 0xffu
+#define XMC_CLASS_OLD 0x40u /* + class: further pages of a Superblock that went back; until they are used again */
 
 /* State words */
 #define XMC_WORD_LISTED ((xmc_u64)1 << 32)
@@ -123,12 +125,11 @@ typedef struct xmc_bitmap {
 typedef struct xmcHeap {
   xmc_u64 magic;      /* XMC_MAGIC, written last */
   xmc_u64 data;       /* byte offset of page 0 */
-  xmc_u64 words;      /* byte offsets of the tables above; what each call needs is read in pairs (xmc_view) */
-  xmc_u64 fifos;
-  xmc_u64 page_map;
-  xmc_u64 data_bytes; /* pages << XMC_PAGE_SHIFT */
+  xmc_u64 words;      /* byte offsets of the tables above; what each call needs is read at once (xmc_view) */
+  xmc_u32 page_map;
   xmc_u32 pages;
   xmc_u32 spans;      /* ceil(pages / 64) */
+  xmc_u32 spare;
   xmc_u64 free_pages;
   xmc_u64 bytes;      /* size of the arena */
   xmc_u32 slots;      /* stride of the busy bitmap: most FIFOs a class, a multiple of 64; 0 = unbuffered */
@@ -139,10 +140,7 @@ typedef struct xmcHeap {
   xmc_u64 data_room;  /* bytes from the end of the tables to the end of the arena */
   xmc_u32 fifo_start; /* first sequence number of every FIFO */
   xmc_u32 debug;      /* XMC_DEBUG level the heap was made for */
-  struct {
-    xmc_u32 first; /* index of the class's first FIFO */
-    xmc_u32 count; /* number of its FIFOs */
-  } fifo_table[XMC_ALL_CLASSES];
+  xmc_u64 fifo_table[XMC_ALL_CLASSES]; /* of each class: index of the first FIFO; above it, their number */
   xmc_u32 lanes; /* sub-groups that may run at the same time: the device's, whatever the number of FIFOs */
   xmc_u32 life;  /* debug heaps: another random number after each creation and reset; else 0 */
   /* Counted on the failure path only; see xmc_heap_stats in xmalloc.h. */
@@ -177,9 +175,14 @@ XMC_FN XMC_GLOBAL xmc_u64 *xmc_span_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 span)
 XMC_FN XMC_GLOBAL xmc_u32 *xmc_page_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   return (XMC_GLOBAL xmc_u32 *)((XMC_GLOBAL char *)heap + heap->page_map) + page;
 }
+XMC_FN xmc_u64 xmc_data_bytes(XMC_GLOBAL xmcHeap *heap) { return (xmc_u64)heap->pages << XMC_PAGE_SHIFT; }
 XMC_FN XMC_GLOBAL char *xmc_page_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   return (XMC_GLOBAL char *)heap + heap->data + ((xmc_u64)page << XMC_PAGE_SHIFT);
 }
+
+/* Fields of an entry of fifo_table */
+XMC_FN xmc_u32 xmc_fifos_first(xmc_u64 entry) { return (xmc_u32)entry; }
+XMC_FN xmc_u32 xmc_fifos_count(xmc_u64 entry) { return (xmc_u32)(entry >> 32); }
 
 /* Fields of a state word */
 XMC_FN xmc_u32 xmc_word_free(xmc_u64 word) { return (xmc_u32)word; }

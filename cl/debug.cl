@@ -136,7 +136,7 @@ XMC_FN void xmc_debug_write(XMC_GLOBAL xmcHeap *heap, xmc_debug_at header, xmc_u
 /* The header in front of a user's pointer, or NULL where none can be: any pointer may come. */
 XMC_FN xmc_debug_at xmc_debug_header_of(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   xmc_u64 offset = xmc_arena_offset(heap, ptr);
-  if ((offset & 15u) || offset - heap->data >= heap->data_bytes || offset - heap->data < XMC_DEBUG_HEADER_BYTES)
+  if ((offset & 15u) || offset - heap->data >= xmc_data_bytes(heap) || offset - heap->data < XMC_DEBUG_HEADER_BYTES)
     return 0;
   return (xmc_debug_at)ptr - 1;
 }
@@ -234,7 +234,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_debug_undress(XMC_GLOBAL xmcHeap *heap, XMC_GLO
 XMC_FN XMC_GLOBAL void *xmc_debug_claim(XMC_GLOBAL xmcHeap *heap, size_t align, size_t size, xmc_u32 site) {
   xmc_u64 bytes = (xmc_u64)size + XMC_DEBUG_HEADER_BYTES + XMC_DEBUG_MIN_RED_ZONE + (align - 16u);
   XMC_GLOBAL char *block;
-  if (size > heap->data_bytes || align > XMC_DEBUG_MAX_ALIGN || bytes > heap->data_bytes)
+  if (size > xmc_data_bytes(heap) || align > XMC_DEBUG_MAX_ALIGN || bytes > xmc_data_bytes(heap))
     return 0;
   if (bytes > XMC_MAX_CLASS_BYTES)
     block = xmc_pages_malloc(heap, xmc_caller(), (size_t)bytes, 1);

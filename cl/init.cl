@@ -37,11 +37,11 @@ XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitma
 }
 
 XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
-  XMC_GLOBAL xmc_fifo *fifos = (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + heap->fifos);
+  XMC_GLOBAL xmc_fifo *fifos = (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + XMC_HEADER_BYTES);
   xmc_u32 words = heap->pages * XMC_PAGE_WORDS, c, k, w;
   for (c = 0; c < XMC_ALL_CLASSES; c++)
-    for (w = i; w < heap->fifo_table[c].count; w += n)
-      xmc_fifo_init(fifos + heap->fifo_table[c].first + w, heap->fifo_start);
+    for (w = i; w < xmc_fifos_count(heap->fifo_table[c]); w += n)
+      xmc_fifo_init(fifos + xmc_fifos_first(heap->fifo_table[c]) + w, heap->fifo_start);
   xmc_init_bitmap(heap, &heap->busy, heap->slots * XMC_ALL_CLASSES, i, n);
   xmc_init_bitmap(heap, &heap->parked, heap->spans * XMC_ALL_CLASSES, i, n);
   for (k = 0; k < XMC_INDEX_LEVELS; k++)

@@ -3,7 +3,7 @@
  * Every platform_*.h defines the same functions:
  *   xmc_load_relaxed32/64, xmc_load_acquire32/64, xmc_store_relaxed32/64, xmc_store_release64,
  *   xmc_cas_relaxed32/64, xmc_cas_acquire64, xmc_cas_release32/64, xmc_cas_acq_rel64,
- *   xmc_load_pair (plain; both words of a 16-byte pair, neither moved nor left out),
+ *   xmc_load_four (plain; four words at a multiple of 16 bytes, all at once),
  *   xmc_fence_release, xmc_or_relaxed64, xmc_or_release64, xmc_and_acquire64,
  *   xmc_or_hint64, xmc_and_hint64, xmc_add_relaxed64, xmc_add_acq_rel64
  *     at device scope; read-modify-writes return the old value; hints order as acquire and release do, for

@@ -62,9 +62,11 @@ XMC_HOST_RMW(xmc_and_hint64, and, __ATOMIC_ACQ_REL)
 XMC_HOST_RMW(xmc_add_relaxed64, add, __ATOMIC_RELAXED)
 XMC_HOST_RMW(xmc_add_acq_rel64, add, __ATOMIC_ACQ_REL)
 
-XMC_FN void xmc_load_pair(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b) {
+XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c, xmc_u64 *d) {
   *a = p[0];
   *b = p[1];
+  *c = p[2];
+  *d = p[3];
 }
 XMC_FN xmc_u64 xmc_mul_high64(xmc_u64 x, xmc_u64 y) { return (xmc_u64)((unsigned __int128)x * y >> 64); }
 XMC_FN xmc_u32 xmc_popcount32(xmc_u32 x) { return (xmc_u32)__builtin_popcount(x); }

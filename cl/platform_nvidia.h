@@ -36,11 +36,15 @@ XMC_PTX_LOAD(xmc_load_relaxed32, xmc_u32, "r", "ld.relaxed.gpu.global.u32")
 XMC_PTX_LOAD(xmc_load_relaxed64, xmc_u64, "l", "ld.relaxed.gpu.global.u64")
 XMC_PTX_LOAD(xmc_load_acquire32, xmc_u32, "r", "ld.acquire.gpu.global.u32")
 XMC_PTX_LOAD(xmc_load_acquire64, xmc_u64, "l", "ld.acquire.gpu.global.u64")
-XMC_FN void xmc_load_pair(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b) {
-  xmc_u64 x, y;
-  __asm volatile("ld.global.v2.u64 {%0, %1}, [%2];" : "=l"(x), "=l"(y) : "l"(p));
-  *a = x;
-  *b = y;
+XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c, xmc_u64 *d) {
+  xmc_u64 w, x, y, z;
+  __asm volatile("ld.global.v2.u64 {%0, %1}, [%4]; ld.global.v2.u64 {%2, %3}, [%4 + 16];"
+                 : "=l"(w), "=l"(x), "=l"(y), "=l"(z)
+                 : "l"(p));
+  *a = w;
+  *b = x;
+  *c = y;
+  *d = z;
 }
 XMC_PTX_STORE(xmc_store_relaxed32, xmc_u32, "r", "st.relaxed.gpu.global.u32")
 XMC_PTX_STORE(xmc_store_relaxed64, xmc_u64, "l", "st.relaxed.gpu.global.u64")

@@ -5,9 +5,11 @@
 #define XMC_CONSTANT __constant
 
 #if !XMC_NVIDIA
-XMC_FN void xmc_load_pair(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b) {
+XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c, xmc_u64 *d) {
   *a = p[0];
   *b = p[1];
+  *c = p[2];
+  *d = p[3];
 }
 #endif
 XMC_FN xmc_u64 xmc_mul_high64(xmc_u64 x, xmc_u64 y) { return mul_hi(x, y); }

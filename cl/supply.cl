@@ -32,19 +32,20 @@ XMC_FN xmc_u32 xmc_id_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
 }
 
 XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
-  return (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + heap->fifos) + heap->fifo_table[cls].first + slot;
+  return (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + XMC_HEADER_BYTES) + xmc_fifos_first(heap->fifo_table[cls]) + slot;
 }
 /* What a request needs of the header, read at once: after each acquire the caches of a GPU start anew, and one
  * field after the other would wait for as many accesses. */
 typedef struct xmc_view {
-  xmc_u64 magic, data, words, fifos;
-  xmc_u32 first, count; /* the class's FIFOs */
+  xmc_u64 data, words;
+  xmc_u32 first, count; /* the class's FIFOs; none of a heap that is not ours */
 } xmc_view;
 XMC_FN void xmc_view_read(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_view *view) {
-  xmc_load_pair(&heap->magic, &view->magic, &view->data);
-  xmc_load_pair(&heap->words, &view->words, &view->fifos);
-  view->first = heap->fifo_table[cls].first;
-  view->count = heap->fifo_table[cls].count;
+  xmc_u64 magic, map;
+  xmc_u64 fifos = heap->fifo_table[cls];
+  xmc_load_four(&heap->magic, &magic, &view->data, &view->words, &map);
+  view->first = xmc_fifos_first(fifos);
+  view->count = magic == XMC_MAGIC ? xmc_fifos_count(fifos) : 0;
 }
 
 /* The caller's slot in this class, or XMC_NONE in an unbuffered heap */
@@ -52,7 +53,7 @@ XMC_FN xmc_u32 xmc_view_slot(xmc_view view, xmc_u32 me) {
   return view.count ? xmc_slot_hint(me, view.count) : XMC_NONE;
 }
 XMC_FN xmc_u32 xmc_fifo_slot(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
-  xmc_u32 count = heap->fifo_table[cls].count;
+  xmc_u32 count = xmc_fifos_count(heap->fifo_table[cls]);
   return count ? xmc_slot_hint(me, count) : XMC_NONE;
 }
 XMC_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
@@ -66,9 +67,16 @@ XMC_FN xmc_u32 xmc_superblock_pages(xmc_u32 cls, xmc_u32 count) {
   return (count * xmc_class_bytes(cls) + XMC_PAGE_BYTES - 1u) >> XMC_PAGE_SHIFT;
 }
 
-/* Returns the pages of a retired Superblock or slab. Their entries stay: xmc_find sees that they are old. */
-XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 count) {
-  xmc_u32 page = xmc_id_page(heap, id), pages = xmc_superblock_pages(cls, count);
+/* Returns the pages of a retired Superblock or slab. The first one's entry leads to the retired word, whoever
+ * frees there again; the others', which led there too, must not once that page is something else. `fenced` as for
+ * xmc_give_back. */
+XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 count, int fenced) {
+  xmc_u32 page = xmc_id_page(heap, id), pages = xmc_superblock_pages(cls, count), i;
+  XMC_ROLLED
+  for (i = 1; i < pages; i++)
+    xmc_store_relaxed32(xmc_page_entry(heap, page + i), XMC_MAP(XMC_CLASS_OLD | cls, i, 0));
+  if (!fenced || pages > 1u)
+    xmc_fence_release();
   xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), pages));
 }
 
@@ -110,12 +118,12 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
                              int fenced) {
   xmc_u32 bit = 1u << (id & 31u);
   xmc_u64 w;
-  if (!fenced)
-    xmc_fence_release();
   if (!xmc_class_is_small(cls)) {
-    xmc_pages_return(heap, cls, id, xmc_word_count(retired));
+    xmc_pages_return(heap, cls, id, xmc_word_count(retired), fenced);
     return XMC_NONE;
   }
+  if (!fenced)
+    xmc_fence_release();
   cls = xmc_slab_class(cls);
   id = xmc_slab_id(heap, id >> 5);
   w = xmc_superblock_release(xmc_word_of(heap, id), bit);
@@ -125,8 +133,7 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
   bit |= xmc_word_free(w);
   if (bit == xmc_full_mask(xmc_word_count(w)) && ((w & XMC_WORD_PARKED) || !xmc_is_active_here(heap, me, cls, id)) &&
       xmc_superblock_retire(heap, id, cls, w | bit)) {
-    xmc_fence_release(); /* others gave back the rest of the slab */
-    xmc_pages_return(heap, cls, id, 1);
+    xmc_pages_return(heap, cls, id, 1, 0); /* others gave back the rest of the slab */
   }
   return XMC_NONE;
 }
@@ -194,19 +201,15 @@ XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL xmc_fifo *
 
 /* Claims up to `want` blocks from the FIFO of one slot. */
 XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_u32 slot, xmc_u32 want) {
-  XMC_GLOBAL xmc_fifo *fifo = (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + view.fifos) + view.first + slot;
+  XMC_GLOBAL xmc_fifo *fifo = (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + XMC_HEADER_BYTES) + view.first + slot;
   XMC_GLOBAL xmc_u64 *word;
   xmc_u64 active, w = 0;
   xmc_u32 id, take;
-  int empty;
   if (slot == XMC_NONE)
     return 0;
   do { /* again only for a next Superblock, or when somebody else moved the FIFO on */
     active = xmc_load_relaxed64(&fifo->active);
-    empty = xmc_fifo_looks_empty(fifo);
     id = xmc_active_id(active);
-    if (id == XMC_NONE && empty)
-      break;
     if (id != XMC_NONE) {
       word = xmc_at64(heap, view.words) + id;
       /* Blocks that come and go leave the active Superblock wholly free: guess that. Slabs: look. */

@@ -57,24 +57,41 @@ XMC_FN XMC_GLOBAL char *xmc_small_malloc_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 si
   return xmc_small_malloc(heap, view, cls, size);
 }
 
+/* Frees what begins no Basicblock: a Memoryblock, a compartment, or nothing. */
+XMC_COLD_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place place, XMC_GLOBAL void *ptr) {
+  xmc_u32 old = place.cls - XMC_CLASS_OLD;
+  xmc_u64 header;
+  if (place.rest == 0 && place.cls == XMC_CLASS_MEMORYBLOCK) {
+    xmc_memoryblock_release(heap, place.id >> 5);
+  } else if (old < XMC_CLASSES && place.rest % xmc_class_bytes(old) == 0) {
+    xmc_count_double_free(heap, xmc_arena_offset(heap, ptr), 1);
+  } else {
+    header = xmc_compartment_find(heap, place, ptr);
+    if (header)
+      xmc_compartment_free(heap, me, place, (XMC_GLOBAL char *)ptr, header);
+    else
+      xmc_count_invalid_free(heap, ptr);
+  }
+}
+
 /* Allocates `size` bytes. Returns NULL for size 0, and NULL when no room is left, which is counted (see
  * xmc_heap_stats). Paper 2011, figure 4. */
 XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   XMC_GLOBAL char *block;
   xmc_view view;
   xmc_u32 cls;
-  if (size == 0 || !heap)
+  if (!heap)
     return 0;
-  if (size > XMC_MAX_CLASS_BYTES) {
-    if (!xmc_heap_is_ours(heap))
-      return 0;
-    block = xmc_pages_malloc(heap, xmc_caller(), size, 1);
-  } else {
+  if (size - 1u < XMC_MAX_CLASS_BYTES) {
     cls = xmc_class_of((xmc_u32)size);
     xmc_view_read(heap, cls, &view);
-    if (view.magic != XMC_MAGIC)
+    if (!view.count && !xmc_heap_is_ours(heap))
       return 0;
     block = xmc_small_malloc(heap, view, cls, (xmc_u32)size);
+  } else {
+    if (size == 0 || !xmc_heap_is_ours(heap))
+      return 0;
+    block = xmc_pages_malloc(heap, xmc_caller(), size, 1);
   }
   if (!block)
     xmc_count_failure(heap, size);
@@ -89,20 +106,11 @@ XMC_FN void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   if (!ptr || !heap)
     return;
   xmc_map_view_read(heap, &view);
-  if (view.magic != XMC_MAGIC)
-    return;
   xmc_find(heap, view, ptr, &place);
-  if (place.rest == 0 && place.cls < XMC_CLASSES) {
+  if (place.rest == 0 && place.cls < XMC_CLASSES)
     xmc_class_free(heap, xmc_caller(), view.words, place);
-  } else if (place.rest == 0 && place.cls == XMC_CLASS_MEMORYBLOCK) {
-    xmc_memoryblock_release(heap, place.id >> 5);
-  } else {
-    xmc_u64 header = xmc_compartment_find(heap, place, ptr);
-    if (header)
-      xmc_compartment_free(heap, xmc_caller(), place, (XMC_GLOBAL char *)ptr, header);
-    else
-      xmc_count_invalid_free(heap, ptr);
-  }
+  else if (xmc_heap_is_ours(heap))
+    xmc_other_free(heap, xmc_caller(), place, ptr);
 }
 
 /* Bytes that may be used at ptr, at least what was asked for; 0 if ptr is no block of this heap. */

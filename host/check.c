@@ -159,6 +159,12 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
   xmc_u32 i, first = run->page * 32u, slab = xmc_slab_id(c->meta, run->page);
   switch (run->kind) {
   case XMC_RUN_FREE:
+    for (i = run->page; i < run->page + run->pages; i++) {
+      xmc_u32 entry = *xmc_page_entry(c->meta, i);
+      if ((entry & 0xffu) < XMC_CLASSES && (entry & 0xff00u))
+        problem(c, XMC_PROBLEM_PAGE_MAP, c->meta->page_map + 4u * (xmc_u64)i,
+                "page %u is free, and its entry 0x%x leads to another page", i, entry);
+    }
     check_retired(c, first, first + 32u * run->pages);
     check_retired(c, slab, slab + run->pages);
     return;
@@ -175,6 +181,7 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
     check_word(c, first, run->cls, xmc_class_blocks(run->cls, run->pages));
     break;
   case XMC_RUN_MEMORYBLOCK:
+    check_entry(c, run->page, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0));
     for (i = 1; i < run->pages; i++)
       check_entry(c, run->page + i, XMC_MAP(XMC_CLASS_BODY, 0, 0));
     if (run->word != xmc_word_memoryblock(run->pages))
@@ -191,10 +198,10 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
 static void check_beyond(xmc_checker *c) {
   xmc_u32 cls, i, k;
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++)
-    for (i = c->meta->fifo_table[cls].count; i < c->meta->slots; i++)
+    for (i = xmc_fifos_count(c->meta->fifo_table[cls]); i < c->meta->slots; i++)
       if (bitmap_has(c->meta, &c->meta->busy, cls * c->meta->slots + i))
         problem(c, XMC_PROBLEM_BITMAP, c->meta->busy.leaf, "busy bitmap has FIFO %u of class %u, which has %u", i, cls,
-                c->meta->fifo_table[cls].count);
+                xmc_fifos_count(c->meta->fifo_table[cls]));
   for (k = 0; k < XMC_INDEX_LEVELS; k++)
     for (i = (c->meta->spans + (1u << 3u * k) - 1u) >> 3u * k; i & 7u; i++)
       if (*xmc_index_word(c->meta, k, i) >> (8u * (i & 7u)) & 0x7fu)
@@ -207,7 +214,7 @@ cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report) {
   if (!c.in_fifo)
     return CL_OUT_OF_HOST_MEMORY;
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++)
-    for (i = 0; i < meta->fifo_table[cls].count; i++)
+    for (i = 0; i < xmc_fifos_count(meta->fifo_table[cls]); i++)
       check_fifo(&c, cls, i);
   check_beyond(&c);
   check_roots(&c, "busy", &meta->busy, meta->slots * XMC_ALL_CLASSES);

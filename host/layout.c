@@ -10,14 +10,11 @@
 #include <stddef.h>
 #include <string.h>
 
-/* xmc_load_pair reads two words at once: they lie at multiples of 16. */
-_Static_assert(offsetof(xmcHeap, magic) % 16 == 0 && offsetof(xmcHeap, data) == offsetof(xmcHeap, magic) + 8,
-               "pair");
-_Static_assert(offsetof(xmcHeap, words) % 16 == 0 && offsetof(xmcHeap, fifos) == offsetof(xmcHeap, words) + 8,
-               "pair");
-_Static_assert(offsetof(xmcHeap, page_map) % 16 == 0 &&
-                   offsetof(xmcHeap, data_bytes) == offsetof(xmcHeap, page_map) + 8,
-               "pair");
+/* xmc_view_read and xmc_map_view_read take these as four words. */
+_Static_assert(offsetof(xmcHeap, magic) == 0 && offsetof(xmcHeap, data) == 8 && offsetof(xmcHeap, words) == 16 &&
+                   offsetof(xmcHeap, page_map) == 24 && offsetof(xmcHeap, pages) == 28,
+               "the header begins otherwise");
+_Static_assert(sizeof(xmcHeap) <= XMC_HEADER_BYTES, "the header is too large");
 
 #define XMC_MIN_PAGES 4u
 #define XMC_MAX_SLOTS (1u << 20)
@@ -43,9 +40,7 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
   uint64_t at = XMC_HEADER_BYTES;
   int k;
   h->pages = pages;
-  h->data_bytes = (uint64_t)pages << XMC_PAGE_SHIFT;
   h->spans = (pages + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES;
-  h->fifos = at;
   at += fifos * sizeof(xmc_fifo);
   h->busy = place_bitmap(&at, (uint64_t)h->slots * XMC_ALL_CLASSES);
   h->parked = place_bitmap(&at, (uint64_t)h->spans * XMC_ALL_CLASSES);
@@ -55,7 +50,7 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
   }
   h->free_pages = at;
   at = align_up(at + 8u * (uint64_t)h->spans, 64);
-  h->page_map = at;
+  h->page_map = (xmc_u32)at; /* XMC_MAX_SLOTS FIFOs a class are 3 GB */
   at = align_up(at + 4u * (uint64_t)pages, 64);
   h->words = at;
   return align_up(at + 8u * (uint64_t)pages * XMC_PAGE_WORDS, 128);
@@ -73,8 +68,7 @@ int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
     uint64_t count = slots, most = bytes / (64u * superblock_bytes(cls));
     if (!request->slots_exact && slots && count > most)
       count = most ? most : 1u;
-    h->fifo_table[cls].first = (xmc_u32)fifos;
-    h->fifo_table[cls].count = (xmc_u32)count;
+    h->fifo_table[cls] = count << 32 | fifos;
     fifos += count;
   }
   if (fifos * sizeof(xmc_fifo) > bytes / 2u)
@@ -108,9 +102,9 @@ static uint64_t count_fifos(const xmcHeap *h) {
   uint64_t fifos = 0;
   uint32_t cls;
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
-    if (h->fifo_table[cls].first != fifos || h->fifo_table[cls].count > h->slots)
+    if (xmc_fifos_first(h->fifo_table[cls]) != fifos || xmc_fifos_count(h->fifo_table[cls]) > h->slots)
       return ~(uint64_t)0;
-    fifos += h->fifo_table[cls].count;
+    fifos += xmc_fifos_count(h->fifo_table[cls]);
   }
   return fifos;
 }
@@ -126,8 +120,7 @@ int xmc_layout_is_consistent(const xmcHeap *h) {
   for (k = 0; k < XMC_INDEX_LEVELS; k++)
     if (placed.index[k] != h->index[k])
       return 0;
-  return placed.spans == h->spans && h->data_bytes == (uint64_t)h->pages << XMC_PAGE_SHIFT &&
-         placed.fifos == h->fifos && placed.free_pages == h->free_pages && placed.page_map == h->page_map &&
+  return placed.spans == h->spans && placed.free_pages == h->free_pages && placed.page_map == h->page_map &&
          placed.words == h->words && placed.busy.leaf == h->busy.leaf && placed.busy.root == h->busy.root &&
          placed.parked.leaf == h->parked.leaf && placed.parked.root == h->parked.root &&
          h->data_room == h->bytes - tables && h->data >= tables && h->data - tables < XMC_PAGE_BYTES &&

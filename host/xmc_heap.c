@@ -49,7 +49,7 @@ static void print_info(xmcHeap *meta, FILE *out) {
     print_count(out, "writes after free", s.use_after_frees);
   }
   fprintf(out, "%-22s %18s\n", "coalescing", coalescing[meta->coalescing]);
-  print_count(out, "FIFOs a class, most", meta->slots ? meta->fifo_table[0].count : 0);
+  print_count(out, "FIFOs a class, most", meta->slots ? xmc_fifos_count(meta->fifo_table[0]) : 0);
   print_count(out, "debug level", meta->debug);
   for (c = 0; c < XMC_STATS_CLASSES; c++)
     if (s.class_live_blocks[c])
