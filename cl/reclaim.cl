@@ -99,7 +99,7 @@ XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
     take = xmc_superblock_claim(xmc_word_of(heap, xmc_active_id(active)), cls, 1, 0, &w);
     if (take)
       return xmc_claim_make(xmc_active_id(active), take);
-  } while (xmc_fifo_advance(heap, fifo, cls, slot, active, w));
+  } while (xmc_fifo_advance(heap, fifo, cls, slot, active, w, 0));
   return 0;
 }
 
@@ -195,6 +195,9 @@ XMC_FN xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough)
 XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   xmc_u32 from = cls, order = xmc_class_order(cls) + 1u;
   xmc_claim claim;
+  xmc_seat seat;
+  seat.slot = XMC_NONE;
+  seat.active = XMC_NONE;
   XMC_ROLLED
   for (;;) { /* a small class goes round a second time, for slabs */
     claim = xmc_unpark(heap, me, from, from + 1u);
@@ -209,19 +212,19 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     return claim;
   XMC_AFRESH(cls);
   if (xmc_class_is_small(cls) && claim)
-    return xmc_slab_start(heap, me, cls, 1, claim);
+    return xmc_slab_start(heap, me, cls, 1, claim, seat);
   /* A million requests that find nothing must not all seem to hold something. */
   if (xmc_index_find(heap, 0, 0) == XMC_NONE)
     return 0;
   xmc_flux_begin(heap); /* of a whole Superblock for one block */
   if (xmc_class_is_small(cls)) {
-    claim = xmc_slab_carve(heap, me, cls);
+    claim = xmc_slab_carve(heap, me, cls, seat);
     if (claim)
-      claim = xmc_slab_start(heap, me, cls, 1, claim);
+      claim = xmc_slab_start(heap, me, cls, 1, claim, seat);
   } else {
     XMC_ROLLED
     while (!claim && order > 0)
-      claim = xmc_superblock_carve(heap, me, cls, 1, --order);
+      claim = xmc_superblock_carve(heap, me, cls, 1, --order, seat);
   }
   xmc_flux_end(heap, claim != 0);
   return claim;

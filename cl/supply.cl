@@ -176,16 +176,17 @@ XMC_FN xmc_claim xmc_claim_make(xmc_u32 id, xmc_u32 mask) { return mask ? (xmc_u
 XMC_FN xmc_u32 xmc_claim_id(xmc_claim claim) { return (xmc_u32)(claim >> 32); }
 XMC_FN xmc_u32 xmc_claim_mask(xmc_claim claim) { return (xmc_u32)claim; }
 
-/* Moves a FIFO, whose active Superblock is exhausted with the word w, on to the next. 0: there is none. */
+/* Moves a FIFO, whose active Superblock is exhausted with the word w, on to the next. 0: there is none; then the
+ * exhausted one is dropped or (`keep`) left for the new one that the caller may put into its seat. */
 XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL xmc_fifo *fifo, xmc_u32 cls, xmc_u32 slot,
-                                 xmc_u64 active, xmc_u64 w) {
+                                 xmc_u64 active, xmc_u64 w, int keep) {
   xmc_u32 id = xmc_active_id(active), next = XMC_NONE;
-  int moved;
+  int moved, empty = xmc_fifo_looks_empty(fifo);
   if (id != XMC_NONE && !xmc_superblock_unlist(heap, id, cls, w))
     return 1; /* it has blocks again */
-  if (!xmc_fifo_looks_empty(fifo))
+  if (!empty)
     next = xmc_fifo_dequeue(fifo);
-  if (id == XMC_NONE && next == XMC_NONE)
+  if (next == XMC_NONE && (keep || id == XMC_NONE))
     return 0;
   moved = xmc_cas_release64(&fifo->active, active, xmc_active_next(active, next)) == active;
   if (next == XMC_NONE)
@@ -199,12 +200,22 @@ XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL xmc_fifo *
   return 1;
 }
 
-/* Claims up to `want` blocks from the FIFO of one slot. */
-XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_u32 slot, xmc_u32 want) {
+/* The FIFO of a slot as a claim that found nothing left it: a new Superblock may take the seat of `active`, which
+ * is exhausted or none. */
+typedef struct xmc_seat {
+  xmc_u32 slot; /* XMC_NONE: unbuffered, or unknown */
+  xmc_u64 active;
+} xmc_seat;
+
+/* Claims up to `want` blocks from the FIFO of one slot, or finds the seat for a new Superblock. */
+XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_u32 slot, xmc_u32 want,
+                                xmc_seat *seat) {
   XMC_GLOBAL xmc_fifo *fifo = (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + XMC_HEADER_BYTES) + view.first + slot;
   XMC_GLOBAL xmc_u64 *word;
   xmc_u64 active, w = 0;
   xmc_u32 id, take;
+  seat->slot = slot;
+  seat->active = XMC_NONE;
   if (slot == XMC_NONE)
     return 0;
   do { /* again only for a next Superblock, or when somebody else moved the FIFO on */
@@ -220,7 +231,8 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32
       if (take)
         return xmc_claim_make(id, take);
     }
-  } while (xmc_fifo_advance(heap, fifo, cls, slot, active, w));
+  } while (xmc_fifo_advance(heap, fifo, cls, slot, active, w, 1));
+  seat->active = active;
   return 0;
 }
 
@@ -231,9 +243,10 @@ XMC_FN void xmc_flux_end(XMC_GLOBAL xmcHeap *heap, int moved) {
   xmc_add_acq_rel64(&heap->flux, moved ? XMC_FLUX_MOVED - 1u : ~(xmc_u64)0);
 }
 
-/* Puts a new Superblock into use: `take` of its blocks are the caller's, the rest is settled. */
+/* Puts a new Superblock into use: `take` of its blocks are the caller's; for the rest it takes the seat or, if
+ * somebody else did, is settled. */
 XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count,
-                                 xmc_u32 take) {
+                                 xmc_u32 take, xmc_seat seat) {
   xmc_u64 w = xmc_word_make(cls, count, xmc_full_mask(count) & ~take);
   if (!xmc_word_free(w)) {
     xmc_store_relaxed64(xmc_word_of(heap, id), w);
@@ -241,6 +254,13 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   }
   w |= XMC_WORD_LISTED;
   xmc_store_release64(xmc_word_of(heap, id), w);
+  if (seat.slot != XMC_NONE &&
+      xmc_cas_release64(&xmc_fifo_at(heap, cls, seat.slot)->active, seat.active, xmc_active_next(seat.active, id)) ==
+          seat.active) {
+    if (xmc_active_id(seat.active) == XMC_NONE) /* else it is marked already */
+      xmc_fifo_mark_busy(heap, cls, seat.slot);
+    return;
+  }
   xmc_settle(heap, me, cls, id, w, 0);
 }
 
@@ -255,38 +275,41 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
 }
 
 /* Starts a Superblock of a small class in the place that `slab` stands for. */
-XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want, xmc_claim slab) {
+XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want, xmc_claim slab,
+                                xmc_seat seat) {
   xmc_u32 place = xmc_lowest32(xmc_claim_mask(slab)), left = xmc_class_blocks(cls, 1) - 32u * place;
   xmc_u32 count = left < 32u ? left : 32u, take = xmc_full_mask(want < count ? want : count);
   xmc_u32 id = xmc_id_page(heap, xmc_claim_id(slab)) * 32u + place;
-  xmc_superblock_start(heap, me, cls, id, count, take);
+  xmc_superblock_start(heap, me, cls, id, count, take, seat);
   return xmc_claim_make(id, take);
 }
 
 /* Carves a new Superblock out of 2^order free pages. */
-XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want, xmc_u32 order) {
+XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want, xmc_u32 order,
+                                      xmc_seat seat) {
   xmc_u32 page = xmc_pages_take(heap, me, cls, order), count, take;
   if (page == XMC_NONE)
     return 0;
   count = xmc_class_blocks(cls, 1u << order);
   take = xmc_full_mask(want < count ? want : count);
-  xmc_superblock_start(heap, me, cls, page * 32u, count, take);
+  xmc_superblock_start(heap, me, cls, page * 32u, count, take, seat);
   return xmc_claim_make(page * 32u, take);
 }
 
 /* Carves a new slab out of a free page: a claim of its first place. */
-XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
+XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_seat seat) {
   xmc_u32 page = xmc_pages_take(heap, me, cls, 0), id;
   if (page == XMC_NONE)
     return 0;
   id = xmc_slab_id(heap, page);
-  xmc_superblock_start(heap, me, xmc_slab_class(cls), id, (xmc_class_blocks(cls, 1) + 31u) >> 5, 1u);
+  xmc_superblock_start(heap, me, xmc_slab_class(cls), id, (xmc_class_blocks(cls, 1) + 31u) >> 5, 1u, seat);
   return xmc_claim_make(id, 1u);
 }
 
 /* Carves a new Superblock out of a slab or free pages. */
-XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want) {
+XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want, xmc_seat seat) {
   int small = xmc_class_is_small(cls);
+  xmc_seat slab_seat;
   xmc_view view;
   xmc_u64 scarce;
   xmc_claim claim;
@@ -295,13 +318,13 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   if (scarce)
     xmc_flux_begin(heap);
   if (small) {
-    claim = xmc_fifo_claim(heap, view, xmc_slab_class(cls), xmc_view_slot(view, me), 1);
+    claim = xmc_fifo_claim(heap, view, xmc_slab_class(cls), xmc_view_slot(view, me), 1, &slab_seat);
     if (!claim)
-      claim = xmc_slab_carve(heap, me, cls);
+      claim = xmc_slab_carve(heap, me, cls, slab_seat);
     if (claim)
-      claim = xmc_slab_start(heap, me, cls, want, claim);
+      claim = xmc_slab_start(heap, me, cls, want, claim, seat);
   } else {
-    claim = xmc_superblock_carve(heap, me, cls, want, xmc_class_order(cls));
+    claim = xmc_superblock_carve(heap, me, cls, want, xmc_class_order(cls), seat);
   }
   if (scarce)
     xmc_flux_end(heap, claim != 0);
@@ -311,10 +334,11 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
 /* Claims 1 to `want` Basicblocks of one Superblock, from the FIFO of a slot or new. 0: the last resort. The view
  * is read anew rather than kept in registers while a Superblock is carved. */
 XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view *view, xmc_u32 cls, xmc_u32 want) {
-  xmc_claim claim = xmc_fifo_claim(heap, *view, cls, xmc_view_slot(*view, me), want);
+  xmc_seat seat;
+  xmc_claim claim = xmc_fifo_claim(heap, *view, cls, xmc_view_slot(*view, me), want, &seat);
   if (!claim) {
     XMC_AFRESH(cls);
-    claim = xmc_carve(heap, me, cls, want);
+    claim = xmc_carve(heap, me, cls, want, seat);
     xmc_view_read(heap, cls, view);
   }
   return claim;

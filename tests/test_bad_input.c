@@ -18,7 +18,8 @@ typedef struct scene {
   size_t metadata;
 } scene;
 
-static size_t some_bytes(test_env *env) { return test_scaled(env, 1u << 20, 4u << 20, 4u << 20); }
+/* Room for a Superblock of each size in each of four FIFOs */
+#define SOME_BYTES ((size_t)4 << 20)
 
 static void scene_new(scene *s, test_env *env) {
   static const cl_ulong sizes[] = {1, 16, 40, 300, 448, 449, 1000, 5000, 8192, 20000};
@@ -26,7 +27,7 @@ static void scene_new(scene *s, test_env *env) {
   cl_uint i;
   memset(s, 0, sizeof *s);
   s->env = env;
-  s->heap = test_heap(env, some_bytes(env));
+  s->heap = test_heap(env, SOME_BYTES);
   for (i = 0; i < BLOCKS; i++)
     s->sizes[i] = sizes[i % 10];
   size_buffer = test_buffer(env, sizeof s->sizes, s->sizes);
