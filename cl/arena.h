@@ -107,7 +107,8 @@ typedef struct xmc_fifo {
   xmc_u64 active;                 /* id of the Superblock requests are served from, or XMC_NONE */
   xmc_u64 tail;                   /* the whole tail message: sequence number << 32 | payload */
   xmc_u32 head;                   /* sequence number of the head message */
-  xmc_u32 spare[3];
+  xmc_u32 hint;                   /* page, + 1, where to take a new Superblock first; 0: not known */
+  xmc_u32 spare[2];
   xmc_u64 message[XMC_FIFO_SIZE]; /* message n is at n % XMC_FIFO_SIZE */
 } xmc_fifo;
 

@@ -108,16 +108,16 @@ XMC_FN void xmc_span_mend(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order)
     xmc_index_add(heap, 0, span, wrong);
 }
 
-/* Claims run number n of those of 2^order pages, if it is free. Runs at fixed places need no CAS: neighbours
- * in the span that come and go do not matter. */
-XMC_FN int xmc_run_claim_numbered(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 n) {
-  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, n >> (XMC_SPAN_SHIFT - order));
-  xmc_u64 mask = xmc_run_mask(n << order & (XMC_SPAN_PAGES - 1u), 1u << order);
+/* Claims the run of 2^order pages at `page`, a multiple of that, if it is free. Runs at fixed places need no CAS:
+ * neighbours in the span that come and go do not matter. */
+XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 page) {
+  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, page >> XMC_SPAN_SHIFT);
+  xmc_u64 mask = xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order);
   xmc_u64 got = xmc_and_acquire64(word, ~mask) & mask;
   if (got == mask)
     return 1;
   if (got) { /* part of it was free: that goes back */
-    xmc_span_release(heap, n >> (XMC_SPAN_SHIFT - order), got);
+    xmc_span_release(heap, page >> XMC_SPAN_SHIFT, got);
     if (xmc_load_relaxed64(&heap->scarce))
       xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
   }
@@ -126,31 +126,38 @@ XMC_FN int xmc_run_claim_numbered(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u
 
 #define XMC_RUN_TURNS 8u
 
-/* A run of 2^order pages: its first page, or XMC_NONE. Each slot has runs of its own to try first: those
- * with its number, one for each kind, then that plus the number of slots, twice that … So sub-groups that
- * run at the same time do not meet, and the low end of the heap fills first. Then what the index knows. */
-XMC_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 kind) {
-  xmc_u32 runs = heap->pages >> order, n, turn, span;
+/* Where a slot looks first for runs of 2^order pages: the one with its number, at the low end of the heap; each kind
+ * further up. */
+XMC_FN xmc_u32 xmc_run_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 kind) {
+  return (xmc_slot_hint(me, heap->lanes) + kind * heap->lanes) << order;
+}
+
+/* A run of 2^order pages: its first page, or XMC_NONE. First the one at `page`, then those whole rounds of slots
+ * further up: where slots begin apart they do not meet. Then what the index knows. */
+XMC_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page) {
+  xmc_u32 runs = heap->pages >> order, turn;
   xmc_u64 mask;
   if (!runs)
     return XMC_NONE;
-  n = (xmc_slot_hint(me, heap->lanes) + kind * heap->lanes) % runs;
+  page = (page >> order) % runs << order;
   XMC_ROLLED
   for (turn = 0; turn < XMC_RUN_TURNS; turn++) {
-    mask = xmc_run_mask(n << order & (XMC_SPAN_PAGES - 1u), 1u << order);
-    if (turn == 0 || (xmc_load_relaxed64(xmc_span_word(heap, n >> (XMC_SPAN_SHIFT - order))) & mask) == mask)
-      if (xmc_run_claim_numbered(heap, order, n))
-        return n << order;
-    n = (n + heap->lanes) % runs;
+    XMC_AFRESH(order);
+    mask = xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order);
+    if (turn == 0 || (xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT)) & mask) == mask)
+      if (xmc_run_claim_at(heap, order, page))
+        return page;
+    page = ((page >> order) + heap->lanes) % (heap->pages >> order) << order;
   }
   XMC_ROLLED
   for (;;) { /* again only for another span, or after the index was mended */
-    span = xmc_index_find(heap, order, xmc_any_number(me));
+    xmc_u32 span = xmc_index_find(heap, order, xmc_any_number(me));
     if (span == XMC_NONE)
       return XMC_NONE;
     mask = xmc_span_claim(heap, span, 1u << order, 1, 0);
     if (mask)
       return span * XMC_SPAN_PAGES + xmc_lowest64(mask);
+    XMC_AFRESH(order);
     xmc_span_mend(heap, span, order);
   }
 }

@@ -67,14 +67,31 @@ XMC_FN xmc_u32 xmc_superblock_pages(xmc_u32 cls, xmc_u32 count) {
   return (count * xmc_class_bytes(cls) + XMC_PAGE_BYTES - 1u) >> XMC_PAGE_SHIFT;
 }
 
+/* The page where the caller's slot takes a new Superblock of this class or its slab first: the lowest of those it
+ * returned, or the one after the last that it took. XMC_NONE: not known. */
+XMC_FN xmc_u32 xmc_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
+  xmc_u32 slot = xmc_fifo_slot(heap, me, cls);
+  return slot == XMC_NONE ? XMC_NONE : xmc_load_relaxed32(&xmc_fifo_at(heap, cls, slot)->hint) - 1u;
+}
+XMC_FN void xmc_set_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page) {
+  xmc_u32 slot = xmc_fifo_slot(heap, me, cls);
+  if (slot != XMC_NONE)
+    xmc_store_relaxed32(&xmc_fifo_at(heap, cls, slot)->hint, page + 1u);
+}
+
 /* Returns the pages of a retired Superblock or slab. The first one's entry leads to the retired word, whoever
  * frees there again; the others', which led there too, must not once that page is something else. `fenced` as for
  * xmc_give_back. */
-XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 count, int fenced) {
+XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count,
+                             int fenced) {
   xmc_u32 page = xmc_id_page(heap, id), pages = xmc_superblock_pages(cls, count), i;
   XMC_ROLLED
   for (i = 1; i < pages; i++)
     xmc_store_relaxed32(xmc_page_entry(heap, page + i), XMC_MAP(XMC_CLASS_OLD | cls, i, 0));
+  if (cls >= XMC_CLASSES)
+    cls -= XMC_CLASSES;
+  if (xmc_hint(heap, me, cls) > page)
+    xmc_set_hint(heap, me, cls, page);
   if (!fenced || pages > 1u)
     xmc_fence_release();
   xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), pages));
@@ -119,7 +136,7 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
   xmc_u32 bit = 1u << (id & 31u);
   xmc_u64 w;
   if (!xmc_class_is_small(cls)) {
-    xmc_pages_return(heap, cls, id, xmc_word_count(retired), fenced);
+    xmc_pages_return(heap, me, cls, id, xmc_word_count(retired), fenced);
     return XMC_NONE;
   }
   if (!fenced)
@@ -133,7 +150,7 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
   bit |= xmc_word_free(w);
   if (bit == xmc_full_mask(xmc_word_count(w)) && ((w & XMC_WORD_PARKED) || !xmc_is_active_here(heap, me, cls, id)) &&
       xmc_superblock_retire(heap, id, cls, w | bit)) {
-    xmc_pages_return(heap, cls, id, 1, 0); /* others gave back the rest of the slab */
+    xmc_pages_return(heap, me, cls, id, 1, 0); /* others gave back the rest of the slab */
   }
   return XMC_NONE;
 }
@@ -250,6 +267,9 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   xmc_u64 w = xmc_word_make(cls, count, xmc_full_mask(count) & ~take);
   if (!xmc_word_free(w)) {
     xmc_store_relaxed64(xmc_word_of(heap, id), w);
+    if (xmc_active_id(seat.active) != XMC_NONE)
+      xmc_cas_relaxed64(&xmc_fifo_at(heap, cls, seat.slot)->active, seat.active,
+                        xmc_active_next(seat.active, XMC_NONE));
     return;
   }
   w |= XMC_WORD_LISTED;
@@ -267,7 +287,14 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
 /* A new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page
  * or XMC_NONE. */
 XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order) {
-  xmc_u32 page = xmc_run_take(heap, me, order, xmc_class_is_small(cls) ? cls : cls & 3u), i;
+  xmc_u32 page = xmc_hint(heap, me, cls), i;
+  if (page == XMC_NONE)
+    page = xmc_run_home(heap, me, order, xmc_class_is_small(cls) ? cls : cls & 3u);
+  page = xmc_run_take(heap, me, order, page);
+  XMC_AFRESH(order);
+  XMC_AFRESH(cls);
+  if (page != XMC_NONE)
+    xmc_set_hint(heap, me, cls, page + (heap->lanes << order));
   XMC_ROLLED
   for (i = 0; page != XMC_NONE && i < 1u << order; i++)
     xmc_store_relaxed32(xmc_page_entry(heap, page + i), XMC_MAP(cls, i, xmc_class_blocks(cls, 1u << order)));
@@ -306,6 +333,20 @@ XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   return xmc_claim_make(id, 1u);
 }
 
+/* log2 of the pages of a new Superblock for `want` blocks. On GPUs as many slots take Superblocks as sub-groups
+ * run: where few lanes want a class, they take few pages each. */
+XMC_FN xmc_u32 xmc_carve_order(xmc_u32 cls, xmc_u32 want) {
+  xmc_u32 order = xmc_class_order(cls);
+#if XMC_SIMT
+  XMC_ROLLED
+  while (order > 0 && xmc_class_blocks(cls, 1u << (order - 1u)) >= 2u * want)
+    order--;
+#else
+  (void)want;
+#endif
+  return order;
+}
+
 /* Carves a new Superblock out of a slab or free pages. */
 XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want, xmc_seat seat) {
   int small = xmc_class_is_small(cls);
@@ -324,7 +365,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     if (claim)
       claim = xmc_slab_start(heap, me, cls, want, claim, seat);
   } else {
-    claim = xmc_superblock_carve(heap, me, cls, want, xmc_class_order(cls), seat);
+    claim = xmc_superblock_carve(heap, me, cls, want, xmc_carve_order(cls, want), seat);
   }
   if (scarce)
     xmc_flux_end(heap, claim != 0);

@@ -218,6 +218,7 @@ static cl_int xmc_plan(xmc_heap heap, size_t bytes) {
   request.fifo_start = heap->settings.fifo_start;
   request.coalescing = (xmc_u32)heap->settings.coalescing;
   request.debug = (xmc_u32)heap->settings.debug;
+  request.simt = heap->probe.simt;
   if (!xmc_layout(&heap->initial, bytes, &request))
     return XMC_HEAP_TOO_SMALL;
   heap->initial.magic = 0;

@@ -2,8 +2,8 @@
  *
  * Metadata is 268 bytes a page of 16 KiB (1.64 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,900 a
  * class in 8 GiB, 69 in 64 MiB. A class gets fewer where its Superblocks are large for the heap, so that
- * what its FIFOs' active Superblocks hold is at most 1/64 of the heap, and all classes together leave a
- * quarter of it even if every FIFO of every class is used.
+ * what its FIFOs' active Superblocks hold is at most 1/64 of the heap (on GPUs, where they are carved to fit, 1/24
+ * of it, as a rule), and all classes together leave a part of it even if every FIFO of every class is used.
  */
 #include "layout.h"
 #include "../cl/size_class.cl"
@@ -33,6 +33,13 @@ static xmc_bitmap place_bitmap(uint64_t *at, uint64_t items) {
 
 static uint64_t superblock_bytes(uint32_t cls) {
   return cls < XMC_CLASSES ? 32u * (uint64_t)xmc_class_bytes(cls) : XMC_PAGE_BYTES;
+}
+
+/* So many bytes of heap there are for each FIFO of a class. On GPUs what is carved for a whole sub-group leaves
+ * nothing in the FIFO, and what is carved for a few lanes is small. */
+static uint64_t most_share(uint32_t cls, int simt) {
+  uint64_t bytes = superblock_bytes(cls);
+  return simt ? 24u * (bytes < 2u * XMC_PAGE_BYTES ? bytes : 2u * XMC_PAGE_BYTES) : 64u * bytes;
 }
 
 /* Places every table for this many pages; returns the offset of the data. */
@@ -65,7 +72,7 @@ int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
   if (!request->slots_exact && slots > budget)
     slots = budget ? budget : 1u;
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
-    uint64_t count = slots, most = bytes / (64u * superblock_bytes(cls));
+    uint64_t count = slots, most = bytes / most_share(cls, request->simt);
     if (!request->slots_exact && slots && count > most)
       count = most ? most : 1u;
     h->fifo_table[cls] = count << 32 | fifos;

@@ -10,6 +10,7 @@ typedef struct xmc_layout_request {
   xmc_u32 fifo_start; /* first sequence number of every FIFO */
   xmc_u32 coalescing; /* XMC_COALESCE_… */
   xmc_u32 debug;      /* XMC_DEBUG level */
+  int simt;           /* 1: lanes ask together, and Superblocks are carved to fit (xmc_carve_order) */
 } xmc_layout_request;
 
 /* Fills in the header of a heap of `bytes`, all but the magic. 1, or 0 if the heap is too small. */

@@ -335,7 +335,9 @@ static xmc_u32 claim_run(xmcHeap *heap, uint64_t way, xmc_u32 *pages) {
   if (way % 3 == 0) { /* a Superblock's */
     order = (xmc_u32)way / 3 % 5;
     *pages = 1u << order;
-    return xmc_run_take(heap, xmc_caller(), order, (xmc_u32)(way >> 32) % 15);
+    return xmc_run_take(heap, xmc_caller(), order,
+                        way >> 50 & 1 ? (xmc_u32)(way >> 51)
+                                      : xmc_run_home(heap, xmc_caller(), order, (xmc_u32)(way >> 32) % 15));
   }
   mask = xmc_run_claim(heap, xmc_caller(), *pages, 1 + (xmc_u32)way % 3, (int)(way >> 40 & 1), &span);
   if (!mask)
