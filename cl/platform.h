@@ -13,6 +13,7 @@
  *                         (PoCL inlines whatever asks for ids, so that nothing below may)
  *   xmc_slot_hint(me, slots)  the FIFO slot of the caller, below `slots`: two work-items that run at the same
  *                         time should get two; only speed depends on it
+ *   xmc_front_number()    on GPUs: which copy of the front of the header to read
  *   xmc_any_number(me)    differs between callers and calls, to spread searches
  *   xmc_work_item()       global linear id, for reports
  * and, where XMC_SIMT is 1, for work-items in lock step, from any control flow:
@@ -75,9 +76,11 @@
 #if XMC_NVIDIA
 #define XMC_AFRESH(x) __asm volatile("mov.b32 %0, %0;" : "+r"(x))
 #define XMC_AFRESH64(x) __asm volatile("mov.b64 %0, %0;" : "+l"(x))
+#define XMC_AFRESH_AT(x) __asm volatile("mov.b64 %0, %0;" : "+l"(x))
 #else
 #define XMC_AFRESH(x) ((void)0)
 #define XMC_AFRESH64(x) ((void)0)
+#define XMC_AFRESH_AT(x) ((void)0)
 #endif
 
 /* Functions off the fast path. On CPU devices they are called: a kernel with all of them in every place that

@@ -30,6 +30,7 @@ XMC_FN int xmc_heap_is_ours(XMC_GLOBAL xmcHeap *heap) { return heap && heap->mag
 
 /* A request of pages, its address a multiple of `align` bytes, a power of two of at least a page */
 XMC_FN XMC_GLOBAL char *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t size, size_t align) {
+  XMC_AFRESH_AT(heap);
   xmc_u32 page = XMC_NONE;
   xmc_u64 base = (xmc_u64)(size_t)xmc_page_address(heap, 0), room = (xmc_u64)heap->pages << XMC_PAGE_SHIFT;
   if (size <= room && align <= room && !(base & (align < XMC_PAGE_BYTES ? align - 1u : XMC_PAGE_BYTES - 1u))) {
@@ -59,6 +60,7 @@ XMC_FN XMC_GLOBAL char *xmc_small_malloc_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 si
 
 /* Frees what begins no Basicblock: a Memoryblock, a compartment, or nothing. */
 XMC_COLD_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place place, XMC_GLOBAL void *ptr) {
+  XMC_AFRESH_AT(heap);
   xmc_u32 old = place.cls - XMC_CLASS_OLD;
   xmc_u64 header;
   if (place.rest == 0 && place.cls == XMC_CLASS_MEMORYBLOCK) {

@@ -213,6 +213,9 @@ cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report) {
   xmc_u32 cls, i;
   if (!c.in_fifo)
     return CL_OUT_OF_HOST_MEMORY;
+  for (i = 0; i < XMC_FRONTS; i++)
+    if (memcmp(xmc_front(meta, i), meta, XMC_FRONT_BYTES) != 0)
+      problem(&c, XMC_PROBLEM_HEADER, XMC_HEADER_BYTES + i * XMC_FRONT_BYTES, "copy %u of the header is another one", i);
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++)
     for (i = 0; i < xmc_fifos_count(meta->fifo_table[cls]); i++)
       check_fifo(&c, cls, i);
