@@ -126,7 +126,7 @@ XMC_FN void xmc_count_failure(XMC_GLOBAL xmcHeap *heap, size_t size) {
 XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
   XMC_AFRESH_AT(heap);
   w = xmc_superblock_retire(heap, id, cls, w);
-  return w ? xmc_give_back(heap, me, cls, id, w, 0) : XMC_NONE;
+  return w ? xmc_give_back(heap, me, cls, id, w) : XMC_NONE;
 }
 
 /* Releases `bits` of one Superblock on behalf of `lanes` frees. `words`: of the header. */
@@ -134,12 +134,9 @@ XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 wor
                                xmc_u32 bits, xmc_u32 lanes) {
   xmc_u64 old, now;
   xmc_u32 bad;
-  int fenced;
-  xmc_fence_release();
   old = xmc_superblock_release(xmc_at64(heap, words) + id, bits);
   now = old | XMC_WORD_LISTED | bits;
   bad = lanes - xmc_popcount32(bits & ~xmc_word_free(old));
-  fenced = !xmc_word_free(old); /* if it is wholly free now, all of it was these lanes' own */
   if (bad) {
     xmc_u32 which = xmc_word_free(old) & bits ? xmc_word_free(old) & bits : bits;
     xmc_count_double_free(heap, xmc_arena_offset(heap, xmc_block_address(heap, cls, id, xmc_lowest32(which))), bad);
@@ -156,9 +153,8 @@ XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 wor
       return;
     cls = xmc_slab_class(cls);
     now = xmc_load_relaxed64(xmc_word_of(heap, id));
-    fenced = 0;
   }
-  xmc_settle(heap, me, cls, id, now, fenced);
+  xmc_settle(heap, me, cls, id, now);
 }
 
 /* Releases a Memoryblock; whoever retires its word owns it. */

@@ -47,8 +47,14 @@
 typedef uint xmc_u32;
 typedef ulong xmc_u64;
 #define XMC_GLOBAL __global
+/* NVIDIA: some drivers' ptxas keeps addresses in uniform registers over branches of functions that a part of a
+ * sub-group calls, where the other part overwrites them. So no functions are left there. */
 #ifndef XMC_FN
+#if defined(__NV_CL_C_VERSION) || XMC_NVIDIA
+#define XMC_FN static inline __attribute__((always_inline))
+#else
 #define XMC_FN static inline
+#endif
 #endif
 #else
 #include <stddef.h>

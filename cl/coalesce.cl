@@ -46,13 +46,14 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   xmc_claim claim;
   XMC_ROLLED
   for (;;) { /* the lanes that got nothing yet go round together */
-    first = xmc_lanes_first(group);
-    rank = xmc_lanes_below(group);
     want = xmc_lanes_count(group);
     claim = 0;
-    if (rank == 0)
+    if (xmc_lanes_below(group) == 0)
       claim = xmc_blocks_claim(heap, me, &view, cls, want < 32u ? want : 32u);
+    XMC_AFRESH(group);
     xmc_lanes_sync(group); /* what the leader acquired, all have */
+    first = xmc_lanes_first(group);
+    rank = xmc_lanes_below(group);
     take = xmc_shuffle32(group, xmc_claim_mask(claim), first);
     id = xmc_shuffle32(group, xmc_claim_id(claim), first);
     got = xmc_popcount32(take);

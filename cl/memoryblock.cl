@@ -35,11 +35,10 @@ XMC_FN xmc_u64 xmc_run_starts(xmc_u64 x, xmc_u32 n) {
   return x;
 }
 
-/* Gives pages of one span back. The caller owns them, nothing refers to them any more, and a release fence
- * stands between the last use of them and this. */
+/* Gives pages of one span back. The caller owns them, and nothing refers to them any more. */
 XMC_FN void xmc_span_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) {
   XMC_AFRESH_AT(heap);
-  xmc_u64 old = xmc_or_relaxed64(xmc_span_word(heap, span), mask);
+  xmc_u64 old = xmc_or_release64(xmc_span_word(heap, span), mask);
   xmc_u32 gained = xmc_run_orders(old | mask);
   XMC_AFRESH(gained); /* one after the other, not side by side */
   XMC_AFRESH64(old);
@@ -48,16 +47,9 @@ XMC_FN void xmc_span_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) 
     xmc_index_add(heap, 0, span, gained);
 }
 
-XMC_FN void xmc_span_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) {
-  XMC_AFRESH_AT(heap);
-  xmc_fence_release();
-  xmc_span_give(heap, span, mask);
-}
-
 XMC_FN void xmc_run_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
   XMC_AFRESH_AT(heap);
   xmc_u32 first, n;
-  xmc_fence_release();
   XMC_ROLLED
   while (pages > 0) {
     first = page & (XMC_SPAN_PAGES - 1u);
@@ -123,7 +115,7 @@ XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 pag
   if (got == mask)
     return 1;
   if (got) { /* part of it was free: that goes back */
-    xmc_span_release(heap, page >> XMC_SPAN_SHIFT, got);
+    xmc_span_give(heap, page >> XMC_SPAN_SHIFT, got);
     if (xmc_load_relaxed64(&heap->scarce))
       xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
   }

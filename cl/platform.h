@@ -4,7 +4,7 @@
  *   xmc_load_relaxed32/64, xmc_load_acquire32/64, xmc_store_relaxed32/64, xmc_store_release64,
  *   xmc_cas_relaxed32/64, xmc_cas_acquire64, xmc_cas_release32/64, xmc_cas_acq_rel64,
  *   xmc_load_four (plain; four words at a multiple of 16 bytes, all at once),
- *   xmc_fence_release, xmc_or_relaxed64, xmc_or_release64, xmc_and_acquire64,
+ *   xmc_or_release64, xmc_and_acquire64,
  *   xmc_or_hint64, xmc_and_hint64, xmc_add_relaxed64, xmc_add_acq_rel64
  *     at device scope; read-modify-writes return the old value; hints order as acquire and release do, for
  *     callers whose next access depends on that value

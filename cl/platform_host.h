@@ -47,14 +47,6 @@ XMC_HOST_CAS(xmc_cas_acquire64, xmc_u64, __ATOMIC_ACQUIRE)
 XMC_HOST_CAS(xmc_cas_release32, xmc_u32, __ATOMIC_RELEASE)
 XMC_HOST_CAS(xmc_cas_release64, xmc_u64, __ATOMIC_RELEASE)
 XMC_HOST_CAS(xmc_cas_acq_rel64, xmc_u64, __ATOMIC_ACQ_REL)
-/* ThreadSanitizer knows no fences: there the read-modify-writes that follow one release by themselves. */
-#if defined(__SANITIZE_THREAD__)
-XMC_FN void xmc_fence_release(void) {}
-XMC_HOST_RMW(xmc_or_relaxed64, or, __ATOMIC_RELEASE)
-#else
-XMC_FN void xmc_fence_release(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
-XMC_HOST_RMW(xmc_or_relaxed64, or, __ATOMIC_RELAXED)
-#endif
 XMC_HOST_RMW(xmc_and_acquire64, and, __ATOMIC_ACQUIRE)
 XMC_HOST_RMW(xmc_or_release64, or, __ATOMIC_RELEASE)
 XMC_HOST_RMW(xmc_or_hint64, or, __ATOMIC_ACQ_REL)

@@ -66,8 +66,6 @@ XMC_ATOM_CAS(xmc_cas_acquire64, xmc_u64, XMC_V64, atom_cmpxchg, , XMC_FENCE())
 XMC_ATOM_CAS(xmc_cas_release32, xmc_u32, XMC_V32, atomic_cmpxchg, XMC_FENCE(), )
 XMC_ATOM_CAS(xmc_cas_release64, xmc_u64, XMC_V64, atom_cmpxchg, XMC_FENCE(), )
 XMC_ATOM_CAS(xmc_cas_acq_rel64, xmc_u64, XMC_V64, atom_cmpxchg, XMC_FENCE(), XMC_FENCE())
-XMC_FN void xmc_fence_release(void) { XMC_FENCE(); }
-XMC_ATOM_RMW(xmc_or_relaxed64, atom_or, , )
 XMC_ATOM_RMW(xmc_and_acquire64, atom_and, , XMC_FENCE())
 XMC_ATOM_RMW(xmc_or_release64, atom_or, XMC_FENCE(), )
 XMC_ATOM_RMW(xmc_or_hint64, atom_or, XMC_FENCE(), XMC_FENCE())

@@ -39,10 +39,6 @@ XMC_C11_CAS(xmc_cas_acquire64, xmc_u64, XMC_A64, memory_order_acquire, memory_or
 XMC_C11_CAS(xmc_cas_release32, xmc_u32, XMC_A32, memory_order_release, memory_order_relaxed)
 XMC_C11_CAS(xmc_cas_release64, xmc_u64, XMC_A64, memory_order_release, memory_order_relaxed)
 XMC_C11_CAS(xmc_cas_acq_rel64, xmc_u64, XMC_A64, memory_order_acq_rel, memory_order_relaxed)
-XMC_FN void xmc_fence_release(void) {
-  atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_release, XMC_SCOPE);
-}
-XMC_C11_RMW(xmc_or_relaxed64, or, memory_order_relaxed)
 XMC_C11_RMW(xmc_and_acquire64, and, memory_order_acquire)
 XMC_C11_RMW(xmc_or_release64, or, memory_order_release)
 XMC_C11_RMW(xmc_or_hint64, or, memory_order_acq_rel)

@@ -31,21 +31,22 @@ XMC_FN xmc_u32 xmc_parked_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sp
   return XMC_NONE;
 }
 
-/* Claims a block of a parked Superblock in one span and takes it out of its parking place. */
+/* Claims a block of a parked Superblock in one span and takes it out of its parking place; in an unbuffered heap it
+ * stays there, in everybody's sight, until it is exhausted. */
 XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 span) {
   XMC_AFRESH_AT(heap);
+  xmc_u64 duty = xmc_fifos_count(heap->fifo_table[cls]) ? XMC_WORD_PARKED : 0, w;
   xmc_u32 at, id = 0, take;
-  xmc_u64 w;
   XMC_ROLLED
   for (at = 0; (at = xmc_parked_next(heap, cls, span, at, &id)) != XMC_NONE; at++) {
     w = xmc_load_relaxed64(xmc_word_of(heap, id));
-    take = xmc_superblock_claim(xmc_word_of(heap, id), cls, 1, XMC_WORD_PARKED, &w);
+    take = xmc_superblock_claim(xmc_word_of(heap, id), cls, 1, duty, &w);
     if (!take && (w & XMC_WORD_PARKED)) /* emptied by way of an old id in a FIFO */
       xmc_superblock_unlist(heap, id, cls, w);
     if (take) { /* with the parked bit it took the duty, unless the Superblock is exhausted */
-      w &= ~XMC_WORD_PARKED & ~(xmc_u64)take;
-      if (xmc_word_available(w, cls) || !xmc_superblock_unlist(heap, id, cls, w)) {
-        xmc_settle(heap, me, cls, id, w, 0);
+      w &= ~duty & ~(xmc_u64)take;
+      if ((xmc_word_available(w, cls) || !xmc_superblock_unlist(heap, id, cls, w)) && duty) {
+        xmc_settle(heap, me, cls, id, w);
         xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
       }
       return xmc_claim_make(id, take);
@@ -136,7 +137,7 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
   XMC_AFRESH(id);
   XMC_AFRESH(cls);
   if (w) {
-    id = xmc_give_back(heap, me, cls, id, w, 0);
+    id = xmc_give_back(heap, me, cls, id, w);
     if (id != XMC_NONE) /* a slab with a free place again */
       xmc_put(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, me, xmc_slab_class(cls)), id);
   }

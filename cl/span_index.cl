@@ -68,21 +68,19 @@ XMC_FN void xmc_index_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xm
 }
 
 XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 orders) {
+  xmc_u32 level, left = orders;
+  xmc_u64 bits;
   XMC_AFRESH_AT(heap);
-  xmc_u32 level, i = span, again;
-  xmc_u64 bits, left, below;
   XMC_ROLLED
-  for (level = 0; level < XMC_INDEX_LEVELS && orders; level++, i >>= 3) {
-    bits = (xmc_u64)orders << (8u * (i & 7u));
-    left = xmc_and_hint64(xmc_index_word(heap, level, i), ~bits) & ~bits;
-    if (level > 0) { /* did the word below get one meanwhile? */
-      below = xmc_load_relaxed64(xmc_index_word(heap, level - 1u, i << 3));
-      again = orders & xmc_index_union(below);
-      if (again)
-        xmc_index_add(heap, level, i, again);
-      orders &= ~again;
-    }
-    orders &= ~xmc_index_union(left);
+  for (level = 0; level < XMC_INDEX_LEVELS && left; level++) {
+    bits = (xmc_u64)left << (8u * (span >> (3u * level) & 7u));
+    left &= ~xmc_index_union(xmc_and_hint64(xmc_index_word(heap, level, span >> (3u * level)), ~bits) & ~bits);
+  }
+  XMC_ROLLED
+  while (--level > 0) { /* did the words below get one meanwhile? */
+    left = orders & xmc_index_union(xmc_load_relaxed64(xmc_index_word(heap, level - 1u, span >> (3u * level) << 3)));
+    if (left)
+      xmc_index_add(heap, level, span >> (3u * level), left);
   }
 }
 

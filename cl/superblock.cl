@@ -74,9 +74,9 @@ XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u
   }
 }
 
-/* Releases the Basicblocks in `bits`, after a release fence. Returns the word before. */
+/* Releases the Basicblocks in `bits`. Returns the word before. */
 XMC_FN xmc_u64 xmc_superblock_release(XMC_GLOBAL xmc_u64 *word, xmc_u32 bits) {
-  return xmc_or_relaxed64(word, XMC_WORD_LISTED | bits);
+  return xmc_or_release64(word, XMC_WORD_LISTED | bits);
 }
 
 /* Clears the listed and parked bits of an exhausted Superblock, whose word is w as last seen. 1: it is no

@@ -91,10 +91,8 @@ XMC_FN void xmc_set_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_
 }
 
 /* Returns the pages of a retired Superblock or slab. The first one's entry leads to the retired word, whoever
- * frees there again; the others', which led there too, must not once that page is something else. `fenced` as for
- * xmc_give_back. */
-XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count,
-                             int fenced) {
+ * frees there again; the others', which led there too, must not once that page is something else. */
+XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count) {
   XMC_AFRESH_AT(heap);
   xmc_u32 page = xmc_id_page(heap, id), pages = xmc_superblock_pages(cls, count), i;
   XMC_ROLLED
@@ -104,8 +102,6 @@ XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
     cls -= XMC_CLASSES;
   if (xmc_hint(heap, me, cls) > page)
     xmc_set_hint(heap, me, cls, page);
-  if (!fenced || pages > 1u)
-    xmc_fence_release();
   xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), pages));
 }
 
@@ -143,19 +139,15 @@ XMC_FN int xmc_is_active_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
 }
 
 /* Gives the memory of a retired Superblock (or slab) back: its pages to the spans, or its place in the slab
- * to the slab. `fenced`: a release fence stands between the last use of the memory, whoever's it was, and
- * this. Returns XMC_NONE, or the slab's id if the caller must answer for the slab now. */
-XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 retired,
-                             int fenced) {
+ * to the slab. Returns XMC_NONE, or the slab's id if the caller must answer for the slab now. */
+XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 retired) {
   XMC_AFRESH_AT(heap);
   xmc_u32 bit = 1u << (id & 31u);
   xmc_u64 w;
   if (!xmc_class_is_small(cls)) {
-    xmc_pages_return(heap, me, cls, id, xmc_word_count(retired), fenced);
+    xmc_pages_return(heap, me, cls, id, xmc_word_count(retired));
     return XMC_NONE;
   }
-  if (!fenced)
-    xmc_fence_release();
   cls = xmc_slab_class(cls);
   id = xmc_slab_id(heap, id >> 5);
   w = xmc_superblock_release(xmc_word_of(heap, id), bit);
@@ -165,14 +157,13 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
   bit |= xmc_word_free(w);
   if (bit == xmc_full_mask(xmc_word_count(w)) && ((w & XMC_WORD_PARKED) || !xmc_is_active_here(heap, me, cls, id)) &&
       xmc_superblock_retire(heap, id, cls, w | bit)) {
-    xmc_pages_return(heap, me, cls, id, 1, 0); /* others gave back the rest of the slab */
+    xmc_pages_return(heap, me, cls, id, 1);
   }
   return XMC_NONE;
 }
 
-/* The caller answers for a Superblock or slab whose listed bit it set; w is the word as last seen, `fenced`
- * as for xmc_give_back. */
-XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 w, int fenced) {
+/* The caller answers for a Superblock or slab whose listed bit it set; w is the word as last seen. */
+XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
   XMC_AFRESH_AT(heap);
   XMC_GLOBAL xmc_fifo *fifo;
   xmc_u64 active;
@@ -194,8 +185,7 @@ XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, x
       xmc_put(heap, cls, slot, id);
       return;
     }
-    id = xmc_give_back(heap, me, cls, id, w, fenced);
-    fenced = 0;
+    id = xmc_give_back(heap, me, cls, id, w);
     if (id == XMC_NONE)
       return;
     cls = xmc_slab_class(cls);
@@ -299,7 +289,7 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
       xmc_fifo_mark_busy(heap, cls, seat.slot);
     return;
   }
-  xmc_settle(heap, me, cls, id, w, 0);
+  xmc_settle(heap, me, cls, id, w);
 }
 
 /* A new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page
