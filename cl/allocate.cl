@@ -67,7 +67,6 @@ typedef struct xmc_map_view {
   xmc_u64 map; /* page_map, and pages above it */
 } xmc_map_view;
 XMC_FN void xmc_map_view_read(XMC_GLOBAL xmcHeap *heap, xmc_map_view *view) {
-  heap = xmc_front_here(heap);
   xmc_load_four(&heap->magic, &view->magic, &view->data, &view->words, &view->map);
 }
 
@@ -105,7 +104,7 @@ XMC_FN xmc_u64 xmc_arena_offset(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void 
 
 /* Bad frees: counted by kind, the first one kept; nothing else changes. */
 XMC_COLD_FN void xmc_count_double_free(XMC_GLOBAL xmcHeap *heap, xmc_u64 offset, xmc_u32 times) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_add_relaxed64(&heap->double_frees, times);
   xmc_cas_relaxed64(&heap->first_double_free, 0, offset + 1u);
 }
@@ -115,7 +114,7 @@ XMC_FN void xmc_count_invalid_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const vo
                     xmc_arena_offset(heap, ptr) + 1u);
 }
 XMC_FN void xmc_count_failure(XMC_GLOBAL xmcHeap *heap, size_t size) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_add_relaxed64(&heap->failed_requests, 1);
   if (xmc_cas_relaxed64(&heap->first_failure_size, 0, (xmc_u64)size) == 0)
     xmc_store_relaxed64(&heap->first_failure_id, xmc_work_item());
@@ -124,7 +123,7 @@ XMC_FN void xmc_count_failure(XMC_GLOBAL xmcHeap *heap, size_t size) {
 /* Gives a listed Superblock back if it is still wholly free; w is its word as last seen. Returns XMC_NONE, or
  * the slab that the caller must answer for now. */
 XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   w = xmc_superblock_retire(heap, id, cls, w);
   return w ? xmc_give_back(heap, me, cls, id, w) : XMC_NONE;
 }
@@ -159,7 +158,7 @@ XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 wor
 
 /* Releases a Memoryblock; whoever retires its word owns it. */
 XMC_COLD_FN void xmc_memoryblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, page * 32u);
   xmc_u64 w = xmc_load_relaxed64(word);
   if (xmc_word_class(w) == XMC_CLASS_MEMORYBLOCK && xmc_cas_acq_rel64(word, w, XMC_WORD_RETIRED) == w)

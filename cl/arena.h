@@ -4,8 +4,7 @@
  * it may lie at another address on every device and in every process.
  *
  *   0          header (xmcHeap): geometry, FIFO table, failure counters
- *   1024       32 fronts         copies of the header's first 512 bytes, so that not all read the same ones
- *   fifos      xmc_fifo[..]      one FIFO a size class and slot                 64 B each
+ *   1024       xmc_fifo[..]      one FIFO a size class and slot                 64 B each
  *   busy       bitmap            FIFOs that may hold something                  1 bit a FIFO
  *   parked     bitmap            spans with Superblocks that no FIFO had room for
  *   index      3 levels          spans with free runs of 1, 2, 4 … 64 pages      1 B a span
@@ -47,8 +46,7 @@
 typedef uint xmc_u32;
 typedef ulong xmc_u64;
 #define XMC_GLOBAL __global
-/* NVIDIA: some drivers' ptxas keeps addresses in uniform registers over branches of functions that a part of a
- * sub-group calls, where the other part overwrites them. So no functions are left there. */
+/* NVIDIA: nothing is left as a function; platform.h says why (XMC_OWN). */
 #ifndef XMC_FN
 #if defined(__NV_CL_C_VERSION) || XMC_NVIDIA
 #define XMC_FN static inline __attribute__((always_inline))
@@ -149,7 +147,6 @@ typedef struct xmcHeap {
   xmc_u64 data_room;  /* bytes from the end of the tables to the end of the arena */
   xmc_u32 fifo_start; /* first sequence number of every FIFO */
   xmc_u32 debug;      /* XMC_DEBUG level the heap was made for */
-  /* Up to here: what xmc_front has copies of. */
   xmc_u32 lanes; /* sub-groups that may run at the same time: the device's, whatever the number of FIFOs */
   xmc_u32 life;  /* debug heaps: another random number after each creation and reset; else 0 */
   /* Counted on the failure path only; see xmc_heap_stats in xmalloc.h. */
@@ -171,17 +168,9 @@ typedef struct xmcHeap {
 
 #define XMC_FLUX_MOVED ((xmc_u64)1 << 32)
 #define XMC_HEADER_BYTES 1024u
-#define XMC_FRONT_BYTES 512u
-#define XMC_FRONTS 32u /* copies; a power of two */
-#define XMC_FIFOS_AT (XMC_HEADER_BYTES + XMC_FRONTS * XMC_FRONT_BYTES)
 
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_at64(XMC_GLOBAL xmcHeap *heap, xmc_u64 offset) {
   return (XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + offset);
-}
-/* Where what a call needs of the header is read: on GPUs, whose caches start anew after each acquire, from copies
- * that few multiprocessors share. */
-XMC_FN XMC_GLOBAL xmcHeap *xmc_front(XMC_GLOBAL xmcHeap *heap, xmc_u32 copy) {
-  return (XMC_GLOBAL xmcHeap *)((XMC_GLOBAL char *)heap + XMC_HEADER_BYTES + copy % XMC_FRONTS * XMC_FRONT_BYTES);
 }
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_word_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
   return xmc_at64(heap, heap->words) + id;

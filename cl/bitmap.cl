@@ -16,7 +16,7 @@
 #include "platform.h"
 
 XMC_FN void xmc_bitmap_set(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 item) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *leaf = xmc_at64(heap, map->leaf) + (item >> 6);
   XMC_GLOBAL xmc_u64 *root = xmc_at64(heap, map->root) + (item >> 12);
   xmc_u64 bit = (xmc_u64)1 << ((item >> 6) & 63u);
@@ -25,7 +25,7 @@ XMC_FN void xmc_bitmap_set(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap
 }
 
 XMC_FN void xmc_bitmap_clear(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 item) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *leaf = xmc_at64(heap, map->leaf) + (item >> 6);
   XMC_GLOBAL xmc_u64 *root = xmc_at64(heap, map->root) + (item >> 12);
   xmc_u64 bit = (xmc_u64)1 << ((item >> 6) & 63u);
@@ -42,7 +42,7 @@ XMC_FN void xmc_bitmap_clear(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitm
  * then one leaf word for each root bit that is stale for a moment. */
 XMC_FN xmc_u32 xmc_bitmap_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 low,
                                xmc_u32 high) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *leaf = xmc_at64(heap, map->leaf);
   XMC_GLOBAL xmc_u64 *root = xmc_at64(heap, map->root);
   xmc_u32 l, w;
@@ -77,7 +77,7 @@ XMC_FN xmc_u32 xmc_bitmap_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bi
  * found outside [low, high), wherever start lies. */
 XMC_FN xmc_u32 xmc_bitmap_find_from(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 low,
                                     xmc_u32 high, xmc_u32 start) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 item = xmc_bitmap_find(heap, map, start, high);
   return item != XMC_NONE ? item : xmc_bitmap_find(heap, map, low, start < high ? start : high);
 }

@@ -71,7 +71,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
 
 /* The last resort, each lane for itself: a block of the class, a larger one when there is no other, or 0. */
 XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 turns = 0, flux;
   xmc_claim claim;
   XMC_ROLLED
@@ -136,7 +136,7 @@ XMC_FN xmc_u32 xmc_run_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page
 /* A run of pages as one block, or XMC_NONE. */
 XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align,
                                            xmc_u32 phase) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 page, want = pages + align - 1u, order = want > 1u ? 1u + xmc_highest32(want - 1u) : 0u, turns = 0;
   xmc_u32 flux;
   int anywhere = 0;
@@ -249,7 +249,7 @@ XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
 /* Frees a compartment; whoever clears its header owns it, the last of the block frees the block. */
 XMC_COLD_FN void xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place place, XMC_GLOBAL char *ptr,
                                       xmc_u64 header) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *count = (XMC_GLOBAL xmc_u64 *)(ptr - place.rest);
   if (xmc_cas_relaxed64((XMC_GLOBAL xmc_u64 *)ptr - 1, header, 0) != header)
     xmc_count_double_free(heap, xmc_arena_offset(heap, ptr), 1);

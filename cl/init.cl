@@ -1,7 +1,6 @@
 /* An empty heap: every table from garbage to its first state. The header is the host's (layout.c).
  *
- * Work-item i of n fills every n-th entry; a second launch then aligns the data and writes the magic
- * and the copies of what calls read of the header.
+ * Work-item i of n fills every n-th entry; a second launch then aligns the data and writes the magic.
  */
 #ifndef XMC_INIT_CL
 #define XMC_INIT_CL
@@ -38,7 +37,7 @@ XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitma
 }
 
 XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
-  XMC_GLOBAL xmc_fifo *fifos = (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + XMC_FIFOS_AT);
+  XMC_GLOBAL xmc_fifo *fifos = (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + XMC_HEADER_BYTES);
   xmc_u32 words = heap->pages * XMC_PAGE_WORDS, c, k, w;
   for (c = 0; c < XMC_ALL_CLASSES; c++)
     for (w = i; w < xmc_fifos_count(heap->fifo_table[c]); w += n)
@@ -59,11 +58,7 @@ XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
 /* Page 0 at a multiple of a page in this device's addresses; the layout leaves room for it. */
 XMC_FN void xmc_init_open(XMC_GLOBAL xmcHeap *heap) {
   size_t address = (size_t)heap + (size_t)heap->data;
-  xmc_u32 copy, i;
   heap->data += (XMC_PAGE_BYTES - (address & (XMC_PAGE_BYTES - 1u))) & (XMC_PAGE_BYTES - 1u);
   heap->magic = XMC_MAGIC;
-  for (copy = 0; copy < XMC_FRONTS; copy++)
-    for (i = 0; i < XMC_FRONT_BYTES / 8u; i++)
-      ((XMC_GLOBAL xmc_u64 *)xmc_front(heap, copy))[i] = xmc_at64(heap, 0)[i];
 }
 #endif

@@ -37,7 +37,7 @@ XMC_FN xmc_u64 xmc_run_starts(xmc_u64 x, xmc_u32 n) {
 
 /* Gives pages of one span back. The caller owns them, and nothing refers to them any more. */
 XMC_FN void xmc_span_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u64 old = xmc_or_release64(xmc_span_word(heap, span), mask);
   xmc_u32 gained = xmc_run_orders(old | mask);
   XMC_AFRESH(gained); /* one after the other, not side by side */
@@ -48,7 +48,7 @@ XMC_FN void xmc_span_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) 
 }
 
 XMC_FN void xmc_run_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 first, n;
   XMC_ROLLED
   while (pages > 0) {
@@ -65,7 +65,7 @@ XMC_FN void xmc_run_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 page
  * at multiples of 2^k only, but for `anywhere`: where they are shifted by a page that is in use for a moment, the
  * span frays and holds one run less. */
 XMC_FN xmc_u64 xmc_span_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages, xmc_u32 want, int anywhere) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span);
   xmc_u64 places = xmc_run_places(pages), seen = xmc_load_relaxed64(word), starts, mask, old;
   xmc_u32 n, first;
@@ -95,7 +95,7 @@ XMC_FN xmc_u64 xmc_span_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
 
 /* The index misled us: 2^order pages are not free in this span, if another look agrees. */
 XMC_FN void xmc_span_mend(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 wrong = 1u << order & ~xmc_run_orders(xmc_load_relaxed64(xmc_span_word(heap, span)));
   if (!wrong)
     return;
@@ -108,7 +108,7 @@ XMC_FN void xmc_span_mend(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order)
 /* Claims the run of 2^order pages at `page`, a multiple of that, if it is free. Runs at fixed places need no CAS:
  * neighbours in the span that come and go do not matter. */
 XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 page) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, page >> XMC_SPAN_SHIFT);
   xmc_u64 mask = xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order);
   xmc_u64 got = xmc_and_acquire64(word, ~mask) & mask;
@@ -127,14 +127,14 @@ XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 pag
 /* Where a slot looks first for runs of 2^order pages: the one with its number, at the low end of the heap; each kind
  * further up. */
 XMC_FN xmc_u32 xmc_run_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 kind) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   return (xmc_slot_hint(me, heap->lanes) + kind * heap->lanes) << order;
 }
 
 /* A run of 2^order pages: its first page, or XMC_NONE. First the one at `page`, where slots that begin apart do not
  * meet; then any in its span, and in spans whole rounds of slots further up; then what the index knows. */
 XMC_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 turn, span;
   xmc_u64 mask;
   if (!(heap->pages >> order))
@@ -163,7 +163,7 @@ XMC_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order,
  * is none in sight of the index, or, with `anywhere`, none. */
 XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 want, int anywhere,
                              xmc_u32 *at) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 order = pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, span, turn = 0;
   xmc_u64 mask;
   XMC_ROLLED
@@ -183,7 +183,7 @@ XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages
 /* Claims spans [span, span + ceil(pages / 64)), the last one in part. Returns how many spans were there,
  * counted from the first; pages are claimed if that is all of them, none otherwise. */
 XMC_FN xmc_u32 xmc_spans_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, i, rest;
   XMC_GLOBAL xmc_u64 *word;
   xmc_u64 mask, seen, old;
@@ -211,7 +211,7 @@ XMC_FN xmc_u32 xmc_spans_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 p
 
 /* Are the spans free as far as one can see? Returns as xmc_spans_claim does, and claims nothing. */
 XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, i;
   xmc_u64 mask;
   XMC_ROLLED
@@ -227,7 +227,7 @@ XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
  * began further up was stopped by a block in use, or succeeds. A step back moves `flux`, and requests
  * that failed meanwhile look again. */
 XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, span = 0, n;
   if (need > heap->spans)
     return XMC_NONE;
@@ -251,7 +251,7 @@ XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
  * multiple of that. */
 #define XMC_SWEEP_SPANS (XMC_SIMT ? 512u : XMC_NONE)
 XMC_FN int xmc_index_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 span = xmc_any_number(me) % heap->spans, left, level, found = 0, orders, i, known;
   left = heap->spans < XMC_SWEEP_SPANS ? heap->spans : XMC_SWEEP_SPANS;
   XMC_ROLLED

@@ -13,7 +13,6 @@
  *                         (PoCL inlines whatever asks for ids, so that nothing below may)
  *   xmc_slot_hint(me, slots)  the FIFO slot of the caller, below `slots`: two work-items that run at the same
  *                         time should get two; only speed depends on it
- *   xmc_front_number()    on GPUs: which copy of the front of the header to read
  *   xmc_any_number(me)    differs between callers and calls, to spread searches
  *   xmc_work_item()       global linear id, for reports
  * and, where XMC_SIMT is 1, for work-items in lock step, from any control flow:
@@ -71,16 +70,24 @@
 #else
 #define XMC_ROLLED
 #endif
-/* Off the fast path, where a 32-bit value is used again much later: makes the compiler derive anew what it would
- * otherwise compute once and keep in registers all the way (masks, addresses, a class's size and order). */
+/* XMC_AFRESH: off the fast path, where a value is used again much later. Makes the compiler derive anew what it would
+ * otherwise compute once and keep in registers all the way (masks, addresses, a class's size and order).
+ *
+ * XMC_OWN: at the top of each public call that is not only others. Adds 0 to the heap's address, in a way that ptxas
+ * takes for different lanes' different numbers. It keeps what is the same for a whole sub-group in uniform registers,
+ * also over branches, where a diverged part of the sub-group overwrites them (seen with CUDA 13.0: the upper half of
+ * an address was a mask of lanes). For the same reason nothing is left as a function there (XMC_FN). */
 #if XMC_NVIDIA
 #define XMC_AFRESH(x) __asm volatile("mov.b32 %0, %0;" : "+r"(x))
 #define XMC_AFRESH64(x) __asm volatile("mov.b64 %0, %0;" : "+l"(x))
-#define XMC_AFRESH_AT(x) __asm volatile("mov.b64 %0, %0;" : "+l"(x))
+#define XMC_OWN(x) \
+  __asm volatile("{ .reg .u32 z; .reg .u64 y; mov.u32 z, %%lanemask_lt; shr.u32 z, z, 31; cvt.u64.u32 y, z; " \
+                 "add.u64 %0, %0, y; }" \
+                 : "+l"(x))
 #else
 #define XMC_AFRESH(x) ((void)0)
 #define XMC_AFRESH64(x) ((void)0)
-#define XMC_AFRESH_AT(x) ((void)0)
+#define XMC_OWN(x) ((void)0)
 #endif
 
 /* Functions off the fast path. On CPU devices they are called: a kernel with all of them in every place that

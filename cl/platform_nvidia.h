@@ -85,11 +85,6 @@ XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
   x = (x ^ x >> 15) * 0x297a2d39u;
   return x ^ x >> 15;
 }
-XMC_FN xmc_u32 xmc_front_number(void) {
-  xmc_u32 sm;
-  __asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-  return sm;
-}
 #define XMC_HAS_SLOT 1
 
 typedef xmc_u32 xmc_lanes;

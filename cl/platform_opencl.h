@@ -41,7 +41,6 @@ XMC_FN xmc_u32 xmc_caller(void) {
 #endif
 }
 XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) { return mul_hi(me, slots); }
-XMC_FN xmc_u32 xmc_front_number(void) { return xmc_group_id(); }
 /* On CPU devices few search at the same time: the lowest pages are the warmest. */
 XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) { return XMC_SIMT ? me : 0; }
 #endif

@@ -11,7 +11,7 @@
 /* The next parked Superblock (or slab) of the class in a span, from place `at` on: its id in *id; returns its
  * place, or XMC_NONE. Places are 32 a page. */
 XMC_FN xmc_u32 xmc_parked_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 span, xmc_u32 at, xmc_u32 *id) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 base = cls < XMC_CLASSES ? cls : cls - XMC_CLASSES, page, entry, slots;
   XMC_ROLLED
   for (; at < 32u * XMC_SPAN_PAGES; at++) {
@@ -34,7 +34,7 @@ XMC_FN xmc_u32 xmc_parked_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sp
 /* Claims a block of a parked Superblock in one span and takes it out of its parking place; in an unbuffered heap it
  * stays there, in everybody's sight, until it is exhausted. */
 XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 span) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u64 duty = xmc_fifos_count(heap->fifo_table[cls]) ? XMC_WORD_PARKED : 0, w;
   xmc_u32 at, id = 0, take;
   XMC_ROLLED
@@ -57,7 +57,7 @@ XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
 
 /* Claims a block of a parked Superblock of a class in [cls, end). */
 XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 low = cls * heap->spans, high = end * heap->spans, item, c, turn;
   xmc_claim claim;
   XMC_ROLLED
@@ -83,7 +83,7 @@ XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, x
 
 /* The FIFO looked empty: take its busy bit away unless something came in meanwhile. */
 XMC_FN void xmc_fifo_mark_idle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
   xmc_bitmap_clear(heap, &heap->busy, cls * heap->slots + slot);
   if (xmc_active_id(xmc_load_relaxed64(&fifo->active)) != XMC_NONE || !xmc_fifo_is_empty(fifo))
@@ -92,7 +92,7 @@ XMC_FN void xmc_fifo_mark_idle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
 
 /* Claims a block from the FIFO of another slot: xmc_fifo_claim with less to keep in registers. */
 XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
   xmc_u64 active, w = 0;
   xmc_u32 take;
@@ -111,7 +111,7 @@ XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
 
 /* Claims a block from any FIFO of the classes [cls, end). A FIFO that has none is empty afterwards. */
 XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 item = cls * heap->slots, high = end * heap->slots;
   xmc_claim claim;
   XMC_ROLLED
@@ -129,7 +129,7 @@ XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
 
 /* Retires a Superblock or slab if it is wholly free, and gives it back. 1 if it was. */
 XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   if (xmc_word_class(w) != cls || !xmc_word_is_whole(w))
     return 0;
   xmc_flux_begin(heap);
@@ -148,7 +148,7 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
 /* Retires wholly free Superblocks of one FIFO, where they stand: their ids stay behind and lead nowhere. An
  * exhausted active one is dropped. Returns how many were retired. */
 XMC_FN xmc_u32 xmc_fifo_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 slot) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
   xmc_u64 active = xmc_load_relaxed64(&fifo->active), w;
   xmc_u32 retired = 0, turn, id;
@@ -179,7 +179,7 @@ XMC_FN xmc_u32 xmc_fifo_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
 /* Retires wholly free Superblocks and slabs of every class, parked or in FIFOs, small classes before their
  * slabs. Stops after `enough`. Returns how many. */
 XMC_FN xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 item = 0, retired = 0, at, id = 0, cls;
   XMC_ROLLED
   while (retired < enough && (item = xmc_bitmap_find(heap, &heap->parked, item, XMC_ALL_CLASSES * heap->spans)) !=
@@ -203,7 +203,7 @@ XMC_FN xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough)
 /* One block of a class from where the fast path does not look: parked Superblocks, other slots' FIFOs, the
  * same for slabs, then any free pages. */
 XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 from = cls, order = xmc_class_order(cls) + 1u;
   xmc_claim claim;
   xmc_seat seat;
@@ -250,7 +250,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
 #define XMC_PERSISTENCE 512u
 XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, xmc_u32 order, xmc_u32 flux,
                          xmc_u32 *turns) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u64 now;
   if (xmc_reclaim(heap, me, enough))
     return 1;
@@ -265,7 +265,7 @@ XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, x
 
 /* The state of flux to give to xmc_make_room; from now on those who make room findable say so. */
 XMC_FN xmc_u32 xmc_search_begins(XMC_GLOBAL xmcHeap *heap) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   if (!xmc_load_relaxed64(&heap->scarce))
     xmc_cas_acq_rel64(&heap->scarce, 0, 1);
   return (xmc_u32)(xmc_load_acquire64(&heap->flux) >> 32);

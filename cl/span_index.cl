@@ -52,13 +52,13 @@ XMC_FN xmc_u32 xmc_index_union(xmc_u64 word) {
 }
 
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_index_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   return xmc_at64(heap, heap->index[level]) + (i >> 3);
 }
 
 /* From `level` up: i is the byte's number there. */
 XMC_FN void xmc_index_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xmc_u32 orders) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u64 old;
   XMC_ROLLED
   for (; level < XMC_INDEX_LEVELS && orders; level++, i >>= 3) {
@@ -70,7 +70,7 @@ XMC_FN void xmc_index_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xm
 XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 orders) {
   xmc_u32 level, left = orders;
   xmc_u64 bits;
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   XMC_ROLLED
   for (level = 0; level < XMC_INDEX_LEVELS && left; level++) {
     bits = (xmc_u64)left << (8u * (span >> (3u * level) & 7u));
@@ -93,7 +93,7 @@ XMC_FN xmc_u32 xmc_index_pick(xmc_u64 x, xmc_u32 byte) {
 /* A span that has a run of 2^order pages by the index, or XMC_NONE. Different numbers `any` lead to
  * different spans, so that searchers do not follow each other; 0 leads to the lowest. */
 XMC_FN xmc_u32 xmc_index_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 any) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u64 mask = (xmc_u64)0x0101010101010101u << order, bits, below, spans;
   xmc_u32 top = (heap->spans + 511u) >> 9, turn, t = any % top, i, j;
   XMC_ROLLED

@@ -32,7 +32,7 @@ XMC_FN xmc_u32 xmc_id_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
 }
 
 XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
-  return (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + XMC_FIFOS_AT) + xmc_fifos_first(heap->fifo_table[cls]) + slot;
+  return (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + XMC_HEADER_BYTES) + xmc_fifos_first(heap->fifo_table[cls]) + slot;
 }
 /* What a request needs of the header, read at once: after each acquire the caches of a GPU start anew, and one
  * field after the other would wait for as many accesses. */
@@ -40,17 +40,8 @@ typedef struct xmc_view {
   xmc_u64 data, words;
   xmc_u32 first, count; /* the class's FIFOs; none of a heap that is not ours */
 } xmc_view;
-XMC_FN XMC_GLOBAL xmcHeap *xmc_front_here(XMC_GLOBAL xmcHeap *heap) {
-#if XMC_SIMT
-  return xmc_front(heap, xmc_front_number());
-#else
-  return heap;
-#endif
-}
 XMC_FN void xmc_view_read(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_view *view) {
-  xmc_u64 magic, map, fifos;
-  heap = xmc_front_here(heap);
-  fifos = heap->fifo_table[cls];
+  xmc_u64 magic, map, fifos = heap->fifo_table[cls];
   xmc_load_four(&heap->magic, &magic, &view->data, &view->words, &map);
   view->first = xmc_fifos_first(fifos);
   view->count = magic == XMC_MAGIC ? xmc_fifos_count(fifos) : 0;
@@ -65,7 +56,7 @@ XMC_FN xmc_u32 xmc_fifo_slot(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) 
   return count ? xmc_slot_hint(me, count) : XMC_NONE;
 }
 XMC_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_bitmap_set(heap, &heap->busy, cls * heap->slots + slot);
 }
 
@@ -79,12 +70,12 @@ XMC_FN xmc_u32 xmc_superblock_pages(xmc_u32 cls, xmc_u32 count) {
 /* The page where the caller's slot takes a new Superblock of this class or its slab first: the lowest of those it
  * returned, or the one after the last that it took. XMC_NONE: not known. */
 XMC_FN xmc_u32 xmc_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 slot = xmc_fifo_slot(heap, me, cls);
   return slot == XMC_NONE ? XMC_NONE : xmc_load_relaxed32(&xmc_fifo_at(heap, cls, slot)->hint) - 1u;
 }
 XMC_FN void xmc_set_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 slot = xmc_fifo_slot(heap, me, cls);
   if (slot != XMC_NONE)
     xmc_store_relaxed32(&xmc_fifo_at(heap, cls, slot)->hint, page + 1u);
@@ -93,7 +84,7 @@ XMC_FN void xmc_set_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_
 /* Returns the pages of a retired Superblock or slab. The first one's entry leads to the retired word, whoever
  * frees there again; the others', which led there too, must not once that page is something else. */
 XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 page = xmc_id_page(heap, id), pages = xmc_superblock_pages(cls, count), i;
   XMC_ROLLED
   for (i = 1; i < pages; i++)
@@ -108,7 +99,7 @@ XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
 /* Parks a listed Superblock that no FIFO has room for. Released blocks may make it wholly free later: then
  * the release retires it. */
 XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, id);
   xmc_u64 w = xmc_load_relaxed64(word), old;
   XMC_ROLLED
@@ -124,7 +115,7 @@ XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
 
 /* Puts a listed Superblock into the ring of the slot, or parks it. */
 XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 id) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 used = slot == XMC_NONE ? XMC_NONE : xmc_fifo_enqueue(xmc_fifo_at(heap, cls, slot), id);
   if (used == XMC_NONE)
     xmc_park(heap, cls, id);
@@ -141,7 +132,7 @@ XMC_FN int xmc_is_active_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
 /* Gives the memory of a retired Superblock (or slab) back: its pages to the spans, or its place in the slab
  * to the slab. Returns XMC_NONE, or the slab's id if the caller must answer for the slab now. */
 XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 retired) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 bit = 1u << (id & 31u);
   xmc_u64 w;
   if (!xmc_class_is_small(cls)) {
@@ -164,7 +155,7 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
 
 /* The caller answers for a Superblock or slab whose listed bit it set; w is the word as last seen. */
 XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_fifo *fifo;
   xmc_u64 active;
   xmc_u32 slot;
@@ -203,7 +194,7 @@ XMC_FN xmc_u32 xmc_claim_mask(xmc_claim claim) { return (xmc_u32)claim; }
  * exhausted one is dropped or (`keep`) left for the new one that the caller may put into its seat. */
 XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL xmc_fifo *fifo, xmc_u32 cls, xmc_u32 slot,
                                  xmc_u64 active, xmc_u64 w, int keep) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 id = xmc_active_id(active), next = XMC_NONE;
   int moved, empty = xmc_fifo_looks_empty(fifo);
   if (id != XMC_NONE && !xmc_superblock_unlist(heap, id, cls, w))
@@ -234,7 +225,7 @@ typedef struct xmc_seat {
 /* Claims up to `want` blocks from the FIFO of one slot, or finds the seat for a new Superblock. */
 XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_u32 slot, xmc_u32 want,
                                 xmc_seat *seat) {
-  XMC_GLOBAL xmc_fifo *fifo = (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + XMC_FIFOS_AT) + view.first + slot;
+  XMC_GLOBAL xmc_fifo *fifo = (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + XMC_HEADER_BYTES) + view.first + slot;
   XMC_GLOBAL xmc_u64 *word;
   xmc_u64 active, w = 0;
   xmc_u32 id, take;
@@ -271,7 +262,7 @@ XMC_FN void xmc_flux_end(XMC_GLOBAL xmcHeap *heap, int moved) {
  * somebody else did, is settled. */
 XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count,
                                  xmc_u32 take, xmc_seat seat) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u64 w = xmc_word_make(cls, count, xmc_full_mask(count) & ~take);
   if (!xmc_word_free(w)) {
     xmc_store_relaxed64(xmc_word_of(heap, id), w);
@@ -295,7 +286,7 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
 /* A new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page
  * or XMC_NONE. */
 XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 page = xmc_hint(heap, me, cls), i;
   if (page == XMC_NONE)
     page = xmc_run_home(heap, me, order, xmc_class_is_small(cls) ? cls : cls & 3u);
@@ -358,7 +349,7 @@ XMC_FN xmc_u32 xmc_carve_order(xmc_u32 cls, xmc_u32 want) {
 
 /* Carves a new Superblock out of a slab or free pages. */
 XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want, xmc_seat seat) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   int small = xmc_class_is_small(cls);
   xmc_seat slab_seat;
   xmc_view view;

@@ -30,7 +30,7 @@ XMC_FN int xmc_heap_is_ours(XMC_GLOBAL xmcHeap *heap) { return heap && heap->mag
 
 /* A request of pages, its address a multiple of `align` bytes, a power of two of at least a page */
 XMC_FN XMC_GLOBAL char *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t size, size_t align) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 page = XMC_NONE;
   xmc_u64 base = (xmc_u64)(size_t)xmc_page_address(heap, 0), room = (xmc_u64)heap->pages << XMC_PAGE_SHIFT;
   if (size <= room && align <= room && !(base & (align < XMC_PAGE_BYTES ? align - 1u : XMC_PAGE_BYTES - 1u))) {
@@ -60,7 +60,7 @@ XMC_FN XMC_GLOBAL char *xmc_small_malloc_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 si
 
 /* Frees what begins no Basicblock: a Memoryblock, a compartment, or nothing. */
 XMC_COLD_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place place, XMC_GLOBAL void *ptr) {
-  XMC_AFRESH_AT(heap);
+  XMC_AFRESH64(heap);
   xmc_u32 old = place.cls - XMC_CLASS_OLD;
   xmc_u64 header;
   if (place.rest == 0 && place.cls == XMC_CLASS_MEMORYBLOCK) {
@@ -84,6 +84,7 @@ XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   xmc_u32 cls;
   if (!heap)
     return 0;
+  XMC_OWN(heap);
   if (size - 1u < XMC_MAX_CLASS_BYTES) {
     cls = xmc_class_of((xmc_u32)size);
     xmc_view_read(heap, cls, &view);
@@ -107,6 +108,7 @@ XMC_FN void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   xmc_place place;
   if (!ptr || !heap)
     return;
+  XMC_OWN(heap);
   xmc_map_view_read(heap, &view);
   xmc_find(heap, view, ptr, &place);
   if (place.rest == 0 && place.cls < XMC_CLASSES)
@@ -121,6 +123,7 @@ XMC_FN size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   xmc_u64 word;
   if (!ptr || !xmc_heap_is_ours(heap))
     return 0;
+  XMC_OWN(heap);
   xmc_find_block(heap, ptr, &place);
   if (place.cls != XMC_CLASS_MEMORYBLOCK && place.cls >= XMC_CLASSES)
     return 0;
@@ -156,6 +159,7 @@ XMC_FN XMC_GLOBAL void *xmcCalloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t
 XMC_FN XMC_GLOBAL void *xmcRealloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t size) {
   size_t old, i;
   XMC_GLOBAL xmc_u64 *from = (XMC_GLOBAL xmc_u64 *)ptr, *to;
+  XMC_OWN(heap);
   if (!ptr)
     return xmcMalloc(heap, size);
   if (size == 0) {
@@ -191,6 +195,7 @@ XMC_FN XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignme
   XMC_GLOBAL char *block = 0;
   if (!xmc_heap_is_ours(heap))
     return 0;
+  XMC_OWN(heap);
   if (alignment == 0 || alignment >> xmc_lowest64(alignment) != 1u) { /* not a power of two */
     xmc_count_failure(heap, size);
     return 0;

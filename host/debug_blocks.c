@@ -12,7 +12,8 @@ void xmc_window_open(xmc_window *window, xmc_heap heap, cl_command_queue queue) 
 
 void xmc_window_close(xmc_window *window) { free(window->at); }
 
-/* The arena from `offset` on; *bytes is how much is wanted, and then how much of it is there. NULL: see status. */
+/* The arena from `offset` on; *bytes is how much is wanted, and then how much of it is there. NULL: see
+ * status. */
 static const unsigned char *window_at(xmc_window *window, xmc_u64 offset, xmc_u64 *bytes) {
   xmc_u64 end = window->heap->header.bytes, least = *bytes < 16u ? *bytes : 16u;
   if (window->status != CL_SUCCESS || offset > end || *bytes > end - offset)
@@ -41,7 +42,8 @@ static int read_header(xmc_window *window, xmc_u64 offset, xmc_debug_header *hea
   return at != NULL;
 }
 
-int xmc_debug_look(xmc_window *window, const xmcHeap *meta, xmc_u64 ref, xmc_u64 room, xmc_debug_block *block) {
+int xmc_debug_look(xmc_window *window, const xmcHeap *meta, xmc_u64 ref, xmc_u64 room,
+                   xmc_debug_block *block) {
   xmc_debug_header h;
   if (!read_header(window, ref, &h) ||
       h.tag != xmc_debug_tag(xmc_debug_first(XMC_DEBUG_LIVE, h.extent), meta->life, ref, h.site, h.extent))

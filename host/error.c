@@ -20,14 +20,18 @@ static const struct {
     {XMC_HEAP_MISMATCH, "XMC_HEAP_MISMATCH: the program, kernel or queue is for another device, context, "
                         "layout or kind of heap"},
     {XMC_HEAP_MAPPED, "XMC_HEAP_MAPPED: the heap is mapped to the host; xmcUnmapHeap comes first"},
-    {XMC_HEAP_NOT_MAPPED, "XMC_HEAP_NOT_MAPPED: the heap is not mapped to the host; on this kind of heap host calls "
-                          "stand between xmcMapHeap and xmcUnmapHeap"},
-    {XMC_NO_DEFAULT_HEAP, "XMC_NO_DEFAULT_HEAP: the device has no working variables at program scope; pass the heap to "
-                          "the kernel as an argument"},
-    {XMC_HEAP_IS_DEBUG, "XMC_HEAP_IS_DEBUG: the heap was made with XMC_HEAP_DEBUG; host calls do not serve such heaps"},
+    {XMC_HEAP_NOT_MAPPED,
+     "XMC_HEAP_NOT_MAPPED: the heap is not mapped to the host; on this kind of heap host calls "
+     "stand between xmcMapHeap and xmcUnmapHeap"},
+    {XMC_NO_DEFAULT_HEAP,
+     "XMC_NO_DEFAULT_HEAP: the device has no working variables at program scope; pass the heap to "
+     "the kernel as an argument"},
+    {XMC_HEAP_IS_DEBUG,
+     "XMC_HEAP_IS_DEBUG: the heap was made with XMC_HEAP_DEBUG; host calls do not serve such heaps"},
     {XMC_FILE_UNUSABLE, "XMC_FILE_UNUSABLE: the file cannot be opened, read or written; errno says why"},
     {XMC_FILE_FOREIGN, "XMC_FILE_FOREIGN: the file is not a heap that xmcSaveHeap wrote"},
-    {XMC_FILE_VERSION, "XMC_FILE_VERSION: the file holds a heap of another file version, arena layout or byte order"},
+    {XMC_FILE_VERSION,
+     "XMC_FILE_VERSION: the file holds a heap of another file version, arena layout or byte order"},
     {XMC_FILE_TRUNCATED, "XMC_FILE_TRUNCATED: the file ends before the heap does"},
     {XMC_FILE_DAMAGED, "XMC_FILE_DAMAGED: the file was altered: a checksum does not fit what it protects"},
 #define XMC_CL(name, words) \

@@ -147,7 +147,8 @@ static int xmc_svm_is_missing(const xmc_heap heap) {
 
 /* Host threads and kernels may work on the arena at the same time: where both see each other's atomics. */
 static void xmc_open_to_host(xmc_heap heap) {
-  heap->host_always = heap->settings.backing == XMC_BACKING_SVM_FINE && (heap->probe.svm & CL_DEVICE_SVM_ATOMICS) &&
+  heap->host_always = heap->settings.backing == XMC_BACKING_SVM_FINE &&
+                      (heap->probe.svm & CL_DEVICE_SVM_ATOMICS) &&
                       (heap->probe.svm_scope || !heap->probe.gpu);
   if (heap->host_always)
     atomic_store(&heap->host, heap->svm);
@@ -168,7 +169,8 @@ static cl_int xmc_launch(xmc_heap heap, cl_command_queue queue, const char *name
   return status;
 }
 
-/* Debug headers of earlier lives, of this heap or of one that had the memory before, must not fit any more. */
+/* Debug headers of earlier lives, of this heap or of one that had the memory before, must not fit any more.
+ */
 static xmc_u32 xmc_new_life(xmc_heap heap) {
   static atomic_uint lives;
   struct timespec now = {0};
@@ -177,8 +179,8 @@ static xmc_u32 xmc_new_life(xmc_heap heap) {
          atomic_fetch_add(&lives, 1) * 2246822519u;
 }
 
-/* Header, tables, then the magic: each waits for the one before, whatever the queue's kind. Keeps the header as
- * the kernels left it: they align the data. */
+/* Header, tables, then the magic: each waits for the one before, whatever the queue's kind. Keeps the header
+ * as the kernels left it: they align the data. */
 static cl_int xmc_initialise(xmc_heap heap, cl_command_queue queue) {
   unsigned char header[XMC_HEADER_BYTES] = {0};
   size_t items = (size_t)heap->probe.units * (heap->probe.gpu ? 2048u : 64u);
@@ -196,7 +198,8 @@ static cl_int xmc_initialise(xmc_heap heap, cl_command_queue queue) {
     clReleaseEvent(tables);
   if (status == CL_SUCCESS)
     status = xmc_arena_read(heap, queue, 0, sizeof heap->header, &heap->header);
-  if (status == CL_SUCCESS && (heap->header.magic != XMC_MAGIC_OF(heap->settings.debug) || heap->header.bytes != heap->initial.bytes))
+  if (status == CL_SUCCESS &&
+      (heap->header.magic != XMC_MAGIC_OF(heap->settings.debug) || heap->header.bytes != heap->initial.bytes))
     status = XMC_DEVICE_UNUSABLE;
   return status;
 }

@@ -26,13 +26,14 @@ typedef struct xmc_debug_block {
 const char *xmc_debug_file(xmc_u32 site, char *name);
 
 /* The live plain block of `room` bytes at `ref`; 0 if its header was overwritten or could not be read. */
-int xmc_debug_look(xmc_window *window, const xmcHeap *meta, xmc_u64 ref, xmc_u64 room, xmc_debug_block *block);
+int xmc_debug_look(xmc_window *window, const xmcHeap *meta, xmc_u64 ref, xmc_u64 room,
+                   xmc_debug_block *block);
 /* The first byte beside the user's that was overwritten; 0: none. */
 xmc_u64 xmc_debug_overwritten(xmc_window *window, const xmcHeap *meta, xmc_u64 ref, xmc_u64 room,
                               const xmc_debug_block *block);
 
-/* blocks.c: calls back for each live block, in the order of their places, until that returns non-zero. Without a
- * window, which may be NULL, blocks of a debug heap are told as the plain blocks they lie in. */
+/* blocks.c: calls back for each live block, in the order of their places, until that returns non-zero.
+ * Without a window, which may be NULL, blocks of a debug heap are told as the plain blocks they lie in. */
 void xmc_blocks_meta(xmcHeap *meta, xmc_window *window, xmc_block_callback callback, void *data);
 void xmc_leaks_meta(xmcHeap *meta, xmc_window *window, FILE *file);
 

@@ -31,16 +31,16 @@ typedef struct xmc_probe {
   cl_ulong max_bytes; /* largest single allocation */
   cl_bitfield svm;    /* CL_DEVICE_SVM_CAPABILITIES; 0 before OpenCL 2.0 */
   int gpu;
-  int nvidia;       /* inline PTX */
-  int redux;        /* redux.sync: compute capability 8.0 and up */
-  int c11;          /* C11 atomics at device scope */
-  int simt;         /* sub-groups in lock step, ballot from divergent flow */
-  int subgroups;    /* sub-group collectives, called by all */
-  int svm_scope;    /* atomics at the scope of all SVM devices build */
-  int svm_alias;    /* a buffer made of an SVM pointer has that address in kernels too */
+  int nvidia;        /* inline PTX */
+  int redux;         /* redux.sync: compute capability 8.0 and up */
+  int c11;           /* C11 atomics at device scope */
+  int simt;          /* sub-groups in lock step, ballot from divergent flow */
+  int subgroups;     /* sub-group collectives, called by all */
+  int svm_scope;     /* atomics at the scope of all SVM devices build */
+  int svm_alias;     /* a buffer made of an SVM pointer has that address in kernels too */
   int program_scope; /* variables at program scope keep an address between launches */
-  int race_checker; /* shared words are to be loaded by read-modify-write */
-  char std[8];      /* "CL1.2", "CL2.0", "CL3.0" */
+  int race_checker;  /* shared words are to be loaded by read-modify-write */
+  char std[8];       /* "CL1.2", "CL2.0", "CL3.0" */
   char name[128];
   char platform[128];
   char path[96];
@@ -83,10 +83,10 @@ struct _xmc_heap {
   xmcHeap header;  /* the header as the first xmc_init_done left it: the true geometry. Nothing in an
                       arena may be believed over it. */
   char options[XMC_OPTIONS_BYTES];
-  int host_always;           /* host calls need no map */
-  _Atomic(xmcHeap *) host;   /* the arena for host calls, or NULL */
-  pthread_mutex_t map_lock;  /* guards the next one, and that map and unmap exclude each other */
-  int mapped;                /* between xmcMapHeap and xmcUnmapHeap */
+  int host_always;          /* host calls need no map */
+  _Atomic(xmcHeap *) host;  /* the arena for host calls, or NULL */
+  pthread_mutex_t map_lock; /* guards the next one, and that map and unmap exclude each other */
+  int mapped;               /* between xmcMapHeap and xmcUnmapHeap */
 };
 #define XMC_HEAP_TAG 0x786d635f68656170ull
 

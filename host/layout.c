@@ -1,9 +1,10 @@
 /* The arena's geometry: how many pages fit beside the tables that describe them.
  *
- * Metadata is 268 bytes a page of 16 KiB (1.64 %), and FIFOs up to 1/335 of the heap (0.30 %): 8,448 a
- * class in 8 GiB, 65 in 64 MiB. A class gets fewer where its Superblocks are large for the heap, so that
- * what its FIFOs' active Superblocks hold is at most 1/64 of the heap (on GPUs, where they are carved to fit, 1/24
- * of it, as a rule), and all classes together leave a part of it even if every FIFO of every class is used.
+ * Metadata is 268 bytes a page of 16 KiB (1.64 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,448 a
+ * class in 8 GiB, 69 in 64 MiB. A class gets fewer where its Superblocks are large for the heap, so that
+ * what its FIFOs' active Superblocks hold is at most 1/64 of the heap (on GPUs, where they are carved to fit,
+ * 1/24 of it, as a rule), and all classes together leave a part of it even if every FIFO of every class is
+ * used.
  */
 #include "layout.h"
 #include "../cl/size_class.cl"
@@ -11,10 +12,10 @@
 #include <string.h>
 
 /* xmc_view_read and xmc_map_view_read take these as four words. */
-_Static_assert(offsetof(xmcHeap, magic) == 0 && offsetof(xmcHeap, data) == 8 && offsetof(xmcHeap, words) == 16 &&
-                   offsetof(xmcHeap, page_map) == 24 && offsetof(xmcHeap, pages) == 28,
+_Static_assert(offsetof(xmcHeap, magic) == 0 && offsetof(xmcHeap, data) == 8 &&
+                   offsetof(xmcHeap, words) == 16 && offsetof(xmcHeap, page_map) == 24 &&
+                   offsetof(xmcHeap, pages) == 28,
                "the header begins otherwise");
-_Static_assert(offsetof(xmcHeap, lanes) == XMC_FRONT_BYTES, "the copies hold what is before");
 _Static_assert(sizeof(xmcHeap) <= XMC_HEADER_BYTES, "the header is too large");
 
 #define XMC_MIN_PAGES 4u
@@ -36,8 +37,8 @@ static uint64_t superblock_bytes(uint32_t cls) {
   return cls < XMC_CLASSES ? 32u * (uint64_t)xmc_class_bytes(cls) : XMC_PAGE_BYTES;
 }
 
-/* So many bytes of heap there are for each FIFO of a class. On GPUs what is carved for a whole sub-group leaves
- * nothing in the FIFO, and what is carved for a few lanes is small. */
+/* So many bytes of heap there are for each FIFO of a class. On GPUs what is carved for a whole sub-group
+ * leaves nothing in the FIFO, and what is carved for a few lanes is small. */
 static uint64_t most_share(uint32_t cls, int simt) {
   uint64_t bytes = superblock_bytes(cls);
   return simt ? 24u * (bytes < 2u * XMC_PAGE_BYTES ? bytes : 2u * XMC_PAGE_BYTES) : 64u * bytes;
@@ -45,7 +46,7 @@ static uint64_t most_share(uint32_t cls, int simt) {
 
 /* Places every table for this many pages; returns the offset of the data. */
 static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
-  uint64_t at = XMC_FIFOS_AT;
+  uint64_t at = XMC_HEADER_BYTES;
   int k;
   h->pages = pages;
   h->spans = (pages + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES;
@@ -65,7 +66,7 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
 }
 
 int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
-  uint64_t budget = bytes / 335u / sizeof(xmc_fifo) / XMC_ALL_CLASSES, fifos = 0, slots = request->slots;
+  uint64_t budget = bytes / 320u / sizeof(xmc_fifo) / XMC_ALL_CLASSES, fifos = 0, slots = request->slots;
   uint64_t low = XMC_MIN_PAGES, high = bytes / XMC_PAGE_BYTES;
   uint32_t cls;
 

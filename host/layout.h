@@ -16,8 +16,8 @@ typedef struct xmc_layout_request {
 /* Fills in the header of a heap of `bytes`, all but the magic. 1, or 0 if the heap is too small. */
 int xmc_layout(xmcHeap *header, uint64_t bytes, const xmc_layout_request *request);
 
-/* 1 if xmc_layout could have made this header, its data moved to the start of a page: every table lies where it
- * says and inside the arena. */
+/* 1 if xmc_layout could have made this header, its data moved to the start of a page: every table lies where
+ * it says and inside the arena. */
 int xmc_layout_is_consistent(const xmcHeap *header);
 
 /* Bytes of the arena that are not data. */

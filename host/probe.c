@@ -137,7 +137,8 @@ static void xmc_choose_program_scope(const xmc_bench *bench, cl_uint version) {
   char options[XMC_OPTIONS_BYTES];
   size_t most = 0;
   if (version < 200 || !probe->c11 ||
-      clGetDeviceInfo(probe->device, CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, sizeof most, &most, NULL) != CL_SUCCESS ||
+      clGetDeviceInfo(probe->device, CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, sizeof most, &most, NULL) !=
+          CL_SUCCESS ||
       most < sizeof(void *)) {
     xmc_say(probe, "default heap: none (no variables at program scope)");
     return;

@@ -203,7 +203,8 @@ int xmc_program_scope_works(const xmc_bench *bench, const char *options) {
     xmc_say(bench->probe, "  does not build: %s", xmc_first_error(log));
     return 0;
   }
-  arena = clCreateBuffer(bench->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof words, words, &status);
+  arena =
+      clCreateBuffer(bench->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof words, words, &status);
   if (status == CL_SUCCESS)
     out = clCreateBuffer(bench->context, CL_MEM_READ_WRITE, sizeof words, NULL, &status);
   if (status == CL_SUCCESS)

@@ -1,8 +1,9 @@
 /* Programs: the embedded device library in a user's source.
  *
  * `#include "xmalloc.cl"` would need an include path; here the library's text takes the place of each such
- * line, likewise for "xmalloc_default.cl" and "xmalloc_std.h", which include it, and `#line` puts the user's numbers right again. Where the user has no such line the library goes
- * in front. The library guards itself, so several are as harmless as with a real include.
+ * line, likewise for "xmalloc_default.cl" and "xmalloc_std.h", which include it, and `#line` puts the user's
+ * numbers right again. Where the user has no such line the library goes in front. The library guards itself,
+ * so several are as harmless as with a real include.
  */
 #include "internal.h"
 #include <ctype.h>

@@ -17,7 +17,7 @@ typedef struct xmc_run {
   xmc_run_kind kind;
   xmc_u32 page;
   xmc_u32 pages;
-  xmc_u32 cls; /* of the blocks; slabs: the small class */
+  xmc_u32 cls;  /* of the blocks; slabs: the small class */
   xmc_u64 word; /* its state word */
 } xmc_run;
 
@@ -30,10 +30,12 @@ xmc_run xmc_walk_run(xmcHeap *meta, xmc_u32 page);
 
 /* Calls visit for each Superblock of a slab or Superblock run, with its id, its word and its offset in
  * bytes from page 0. */
-typedef void (*xmc_superblock_visitor)(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 word, xmc_u64 offset);
+typedef void (*xmc_superblock_visitor)(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 word,
+                                       xmc_u64 offset);
 void xmc_walk_superblocks(xmcHeap *meta, const xmc_run *run, xmc_superblock_visitor visit, void *data);
 
-/* check.c: CL_SUCCESS or XMC_HEAP_CORRUPT, adding to a report; CL_OUT_OF_HOST_MEMORY. The geometry must be true. */
+/* check.c: CL_SUCCESS or XMC_HEAP_CORRUPT, adding to a report; CL_OUT_OF_HOST_MEMORY. The geometry must be
+ * true. */
 cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report);
 
 /* stats.c */

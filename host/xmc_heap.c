@@ -87,8 +87,8 @@ static void print_check(xmcHeap *meta, FILE *out) {
 static const struct {
   const char *name;
   void (*run)(xmcHeap *meta, FILE *out);
-} commands[] = {{"info", print_info},     {"stats", xmc_json_meta},  {"check", print_check},
-                {"blocks", print_blocks}, {"leaks", print_leaks}, {"map", print_map}};
+} commands[] = {{"info", print_info},     {"stats", xmc_json_meta}, {"check", print_check},
+                {"blocks", print_blocks}, {"leaks", print_leaks},   {"map", print_map}};
 
 /* The file's metadata, or NULL and a message */
 static xmcHeap *open_heap(const char *path) {

@@ -13,7 +13,7 @@ static cl_uint furthest(test_env *env, xmc_heap heap, cl_uint start, int *wrappe
       count = xmc_fifos_first(header.fifo_table[c]) + xmc_fifos_count(header.fifo_table[c]);
   assert_true(count > 0);
   fifos = test_alloc(env, count * sizeof *fifos);
-  test_read_arena(env, heap, XMC_FIFOS_AT, count * sizeof *fifos, fifos);
+  test_read_arena(env, heap, XMC_HEADER_BYTES, count * sizeof *fifos, fifos);
   *wrapped = 0;
   for (c = 0; c < count; c++) {
     cl_uint moved = fifos[c].head - start, number = (cl_uint)(fifos[c].tail >> 32);
