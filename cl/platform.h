@@ -61,6 +61,11 @@
 #define XMC_HAS_SUBGROUPS XMC_SIMT
 #endif
 
+/* New Superblocks no larger than what asks for them needs (xmc_carve_order) */
+#ifndef XMC_CARVE_TO_FIT
+#define XMC_CARVE_TO_FIT XMC_SIMT
+#endif
+
 /* Before loops off the fast path: unrolled they would cost registers and instruction cache. For the same
  * reason the core declares its variables at the head of functions: a declaration inside a loop makes a
  * return from that loop a join, where NVIDIA's compiler keeps values of other turns alive (132 registers

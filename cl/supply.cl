@@ -337,7 +337,7 @@ XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
  * run: where few lanes want a class, they take few pages each. */
 XMC_FN xmc_u32 xmc_carve_order(xmc_u32 cls, xmc_u32 want) {
   xmc_u32 order = xmc_class_order(cls);
-#if XMC_SIMT
+#if XMC_CARVE_TO_FIT
   XMC_ROLLED
   while (order > 0 && xmc_class_blocks(cls, 1u << (order - 1u)) >= 2u * want)
     order--;

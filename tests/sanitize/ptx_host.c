@@ -1,11 +1,12 @@
 /* The library's kernels under NVIDIA's tools: compute-sanitizer and ncu see no OpenCL, but the program binary of
  * NVIDIA's OpenCL is PTX, which the CUDA driver loads as well.
  *
- *   ptx_host dump FILE.cl OUT.ptx      builds a test's kernels by OpenCL and writes their PTX
- *   ptx_host run CHURN.ptx [PLANT]     random lifetimes on a heap; checks the heap
- *   ptx_host plant PLANTED.ptx         a block is written to beyond the end of the arena: must be reported
+ *   ptx_host dump FILE.cl OUT.ptx MODE   builds a test's kernels by OpenCL and writes their PTX; MODE: how to
+ *                                        coalesce (XMC_COALESCING: 0, 1, 2)
+ *   ptx_host churn CHURN.ptx FIFOS MODE  random lifetimes on a heap, which is checked between the launches
+ *   ptx_host planted PLANTED.ptx         a kernel that writes beyond the end of the arena
  *
- * The heap's tables are made here by the device's own code (init.cl) and copied over.
+ * The heap's tables are made here by the device's own code (init.cl) and copied over. tests/sanitize/run does all.
  */
 #include "../../cl/xmalloc.cl"
 #include "../../cl/init.cl"
@@ -55,8 +56,8 @@ static cl_device_id find_nvidia(cl_platform_id *platform) {
   return NULL;
 }
 
-static int dump(const char *kernels, const char *out) {
-  static const xmc_heap_properties properties[] = {XMC_HEAP_FIFOS, 1, 0};
+static int dump(const char *kernels, const char *out, int mode) {
+  const xmc_heap_properties properties[] = {XMC_HEAP_COALESCING, mode, 0};
   cl_platform_id platform;
   cl_device_id device = find_nvidia(&platform);
   cl_int status;
@@ -151,16 +152,14 @@ static void open_cuda(void) {
 static xmcHeap *tables; /* header and tables, on the host */
 static size_t tables_bytes;
 
-static uint64_t make_heap(size_t bytes, xmc_u32 fifos) {
+static uint64_t make_heap(size_t bytes, xmc_u32 fifos, xmc_u32 mode) {
   xmc_layout_request request = {0};
   xmcHeap header;
   uint64_t device;
   request.slots = fifos;
-  request.slots_exact = fifos != 0;
-  if (!fifos)
-    request.slots = 132 * 64;
+  request.slots_exact = 1;
   request.lanes = 132 * 64;
-  request.coalescing = XMC_COALESCE_CLASS;
+  request.coalescing = mode;
   request.simt = 1;
   if (!xmc_layout(&header, bytes, &request))
     stop("xmc_layout", 0);
@@ -198,7 +197,7 @@ static void *load(const char *path, const char *kernel) {
   return function;
 }
 
-static int churn(const char *ptx, xmc_u32 fifos) {
+static int churn(const char *ptx, xmc_u32 fifos, xmc_u32 mode) {
   enum { ITEMS = 4096, SLOTS = 8, ROUNDS = 24, LOCAL = 64 };
   void *kernel;
   uint64_t heap, table, counts;
@@ -206,7 +205,7 @@ static int churn(const char *ptx, xmc_u32 fifos) {
   void *args[] = {&heap, &table, &items, &slots, &rounds, &max_size, &seed, &shift, &finish, &counts};
   open_cuda();
   kernel = load(ptx, "churn");
-  heap = make_heap((size_t)64 << 20, fifos);
+  heap = make_heap((size_t)64 << 20, fifos, mode);
   CU(cu_alloc(&table, (size_t)ITEMS * SLOTS * 16));
   CU(cu_set(table, 0, (size_t)ITEMS * SLOTS * 16));
   CU(cu_alloc(&counts, 16));
@@ -227,11 +226,24 @@ static int churn(const char *ptx, xmc_u32 fifos) {
   return 0;
 }
 
+static int planted(const char *ptx) {
+  uint64_t heap, bytes = (uint64_t)64 << 20;
+  void *args[] = {&heap, &bytes}, *kernel;
+  open_cuda();
+  kernel = load(ptx, "planted");
+  heap = make_heap((size_t)bytes, 1, XMC_COALESCE_CLASS);
+  CU(cu_launch(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, args, NULL));
+  CU(cu_wait());
+  return 0;
+}
+
 int main(int argc, char **argv) {
-  if (argc == 4 && !strcmp(argv[1], "dump"))
-    return dump(argv[2], argv[3]);
-  if (argc == 4 && !strcmp(argv[1], "run"))
-    return churn(argv[2], (xmc_u32)atoi(argv[3]));
-  fprintf(stderr, "usage: ptx_host dump FILE.cl OUT.ptx | run CHURN.ptx FIFOS\n");
+  if (argc == 5 && !strcmp(argv[1], "dump"))
+    return dump(argv[2], argv[3], atoi(argv[4]));
+  if (argc == 5 && !strcmp(argv[1], "churn"))
+    return churn(argv[2], (xmc_u32)atoi(argv[3]), (xmc_u32)atoi(argv[4]));
+  if (argc == 3 && !strcmp(argv[1], "planted"))
+    return planted(argv[2]);
+  fprintf(stderr, "usage: ptx_host dump FILE.cl OUT.ptx MODE | churn CHURN.ptx FIFOS MODE | planted PLANTED.ptx\n");
   return 2;
 }

@@ -1,0 +1,138 @@
+/* Sub-groups' claims, as on GPUs: up to 32 Basicblocks at once of Superblocks that are carved to fit, released in
+ * parts. Threads stand for sub-groups; every 16 bytes have an owner.
+ */
+#define XMC_CARVE_TO_FIT 1
+#include "support/core.h"
+
+enum { THREADS = 8, LOTS = 40 };
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define ROUNDS 2000
+#else
+#define ROUNDS 8000
+#endif
+
+typedef struct lot {
+  xmc_u32 cls, id, mask;
+} lot;
+
+typedef struct groups {
+  xmcHeap *heap;
+  unsigned char *owners; /* of each 16 bytes: 0, or a thread's number + 1 */
+  unsigned errors, failures;
+} groups;
+
+/* Each block of a lot leads to itself, and passes from one owner to another. */
+static void own(groups *g, const lot *l, int from, int to) {
+  xmc_u32 bit;
+  for (bit = 0; bit < 32; bit++) {
+    char *block = xmc_block_address(g->heap, l->cls, l->id, bit);
+    size_t at = (size_t)(block - (char *)g->heap), bytes = xmc_class_bytes(l->cls), i;
+    unsigned wrong = 0;
+    xmc_place place;
+    if (!(l->mask >> bit & 1u))
+      continue;
+    xmc_find_block(g->heap, block, &place);
+    wrong += place.cls != l->cls || place.id != l->id || place.bit != bit || place.rest;
+    wrong += at < g->heap->data || at + bytes > g->heap->data + xmc_data_bytes(g->heap);
+    for (i = at / 16; !wrong && i < (at + bytes) / 16; i++)
+      wrong += __atomic_exchange_n(&g->owners[i], (unsigned char)to, __ATOMIC_RELAXED) != from;
+    if (wrong)
+      __atomic_add_fetch(&g->errors, wrong, __ATOMIC_RELAXED);
+  }
+}
+
+static void release(groups *g, lot *l, xmc_u32 mask, int number) {
+  lot part = *l;
+  part.mask &= mask;
+  l->mask &= ~mask;
+  if (!part.mask)
+    return;
+  own(g, &part, number + 1, 0);
+  xmc_blocks_release(g->heap, xmc_caller(), g->heap->words, part.cls, part.id, part.mask,
+                     xmc_popcount32(part.mask));
+}
+
+/* What a leader does for its lanes; when there is nothing, one lane by the last resort. */
+static lot claim(groups *g, xmc_u32 cls, xmc_u32 want, int number) {
+  lot l = {cls, 0, 0};
+  xmc_claim taken = 0;
+  xmc_view view;
+  xmc_view_read(g->heap, cls, &view);
+  if (view.count)
+    taken = xmc_blocks_claim(g->heap, xmc_caller(), &view, cls, want);
+  if (taken) {
+    l.id = xmc_claim_id(taken);
+    l.mask = xmc_claim_mask(taken);
+    if (xmc_popcount32(l.mask) > want)
+      __atomic_add_fetch(&g->errors, 1, __ATOMIC_RELAXED);
+  } else {
+    char *block = xmc_class_malloc_last(g->heap, xmc_caller(), cls);
+    xmc_place place;
+    if (!block) {
+      __atomic_add_fetch(&g->failures, 1, __ATOMIC_RELAXED);
+      return l;
+    }
+    xmc_find_block(g->heap, block, &place);
+    l = (lot){place.cls, place.id, 1u << place.bit};
+  }
+  own(g, &l, 0, number + 1);
+  return l;
+}
+
+static void live(int number, void *data) {
+  groups *g = data;
+  lot lots[LOTS] = {{0, 0, 0}};
+  uint64_t seed = 12345u + 77777u * (unsigned)number;
+  int round, k;
+  for (round = 0; round < ROUNDS; round++) {
+    uint64_t r = core_random(&seed);
+    lot *l = &lots[r % LOTS];
+    if (l->mask) /* often all of it, as when a sub-group frees what it allocated */
+      release(g, l, r >> 32 & 3u ? ~0u : (xmc_u32)(r >> 34), number);
+    else
+      *l = claim(g, r >> 32 & 3u ? (xmc_u32)(r >> 34) % XMC_CLASSES : (xmc_u32)(round >> 7) % XMC_CLASSES,
+                 r >> 50 & 1u ? 32u : 1u + (xmc_u32)(r >> 51) % 32u, number);
+  }
+  for (k = 0; k < LOTS; k++)
+    release(g, &lots[k], ~0u, number);
+}
+
+static void crowd(size_t bytes, xmc_u32 slots, int scarce) {
+  groups g = {core_heap(bytes, slots, 0xfffffff0u, XMC_COALESCE_CLASS), calloc(bytes / 16 + 1, 1), 0, 0};
+  uint32_t pages;
+  assert_non_null(g.owners);
+  core_yield = 200;
+  core_threads(THREADS, live, &g);
+  core_yield = 0;
+  assert_int_equal(g.errors, 0);
+  assert_int_equal(g.heap->double_frees + g.heap->invalid_frees, 0);
+  if (scarce)
+    assert_true(g.failures > 0);
+  else
+    assert_int_equal(g.failures, 0);
+  pages = g.heap->pages; /* nothing is lost: all of it is one block */
+  assert_non_null(xmcMalloc(g.heap, (size_t)(pages > 64 ? pages / 64 * 64 : pages) * XMC_PAGE_BYTES));
+  core_heap_free(g.heap);
+  free(g.owners);
+}
+
+static void roomy(void **state) {
+  (void)state;
+  crowd(24u << 20, 1, 0);
+  crowd(24u << 20, 4, 0);
+  crowd(24u << 20, CORE_SLOTS_DEFAULT, 0);
+  crowd(24u << 20, 0, 0);
+}
+
+static void starved(void **state) {
+  (void)state;
+  crowd(400000, 1, 1);
+  crowd(400000, 4, 1);
+  crowd(400000, CORE_SLOTS_DEFAULT, 1);
+  crowd(400000, 0, 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(roomy), cmocka_unit_test(starved)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
