@@ -42,13 +42,22 @@
 #ifndef XMC_ARENA_H
 #define XMC_ARENA_H
 
+/* Inline PTX: NVIDIA's OpenCL defines cl_nv_pragma_unroll or __NV_CL_C_VERSION. */
+#ifndef XMC_NVIDIA
+#if defined(__NV_CL_C_VERSION) || defined(cl_nv_pragma_unroll)
+#define XMC_NVIDIA 1
+#else
+#define XMC_NVIDIA 0
+#endif
+#endif
+
 #ifdef __OPENCL_C_VERSION__
 typedef uint xmc_u32;
 typedef ulong xmc_u64;
 #define XMC_GLOBAL __global
 /* NVIDIA: nothing is left as a function; platform.h says why (XMC_OWN). */
 #ifndef XMC_FN
-#if defined(__NV_CL_C_VERSION) || XMC_NVIDIA
+#if XMC_NVIDIA
 #define XMC_FN static inline __attribute__((always_inline))
 #else
 #define XMC_FN static inline

@@ -27,15 +27,6 @@
 #ifndef XMC_PLATFORM_H
 #define XMC_PLATFORM_H
 
-/* Inline PTX: NVIDIA's OpenCL defines cl_nv_pragma_unroll or __NV_CL_C_VERSION. */
-#ifndef XMC_NVIDIA
-#if defined(__NV_CL_C_VERSION) || defined(cl_nv_pragma_unroll)
-#define XMC_NVIDIA 1
-#else
-#define XMC_NVIDIA 0
-#endif
-#endif
-
 /* C11 atomics with orders at device scope. Macros lie (Oclgrind takes 3.0 and builds nothing), so the
  * host library probes and passes -DXMC_C11_ATOMICS; this is the guess without it. */
 #ifndef XMC_C11_ATOMICS
