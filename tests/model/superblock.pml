@@ -20,6 +20,7 @@
  *           NO_COUNT           the active Superblock's CAS has no count above the id
  *           RETIRE_BY_STORE    a wholly free Superblock is retired without a CAS
  *           NO_RING PARK_UNSEEN  parking sets no bit in the bitmap
+ *           SEAT_BY_STORE      a new Superblock takes the exhausted one's seat, whoever sits there by now
  *           WAITS              who finds no Superblock waits for one: not lock-free
  */
 #include "steps.h"
@@ -48,6 +49,7 @@ byte fifo_active[2] = NO;   /* by class: id, and above it how often it changed *
 byte ring0[2] = NO;    /* by class: two messages, the head first */
 byte ring1[2] = NO;
 bit parked[2];         /* the parked bitmap: one span */
+#define UNKNOWN 255 /* no seat */
 #define ID(a) ((a) & 3)
 #ifdef NO_COUNT
 #define NEXT(a, id) (id)
@@ -195,7 +197,8 @@ inline unlist(u_id, u_cls) {
   od
 }
 
-/* xmc_fifo_claim with xmc_fifo_advance in it. Leaves id and take; take = 0: the FIFO has none. */
+/* xmc_fifo_claim with xmc_fifo_advance in it. Leaves id and take; take = 0: the FIFO has none, and a new Superblock
+ * may take the seat of the exhausted one, as it was seen. */
 inline fifo_claim(f_cls) {
   take = 0;
   do
@@ -207,35 +210,47 @@ inline fifo_claim(f_cls) {
         claim(id, f_cls, 0);
         if
         :: take -> break
-        :: else -> unlist(id, f_cls)
+        :: else ->
+           STEP(turn = (ring0[f_cls] != NO)); /* looked at before, so that both accesses are under way at once */
+           unlist(id, f_cls)
         fi
-     :: else
+     :: else -> STEP(turn = (ring0[f_cls] != NO))
      fi;
      if
      :: !won /* it has blocks again */
      :: else ->
-        STEP(next = ring0[f_cls]; ring0[f_cls] = ring1[f_cls]; ring1[f_cls] = NO);
         if
-        :: id == NO && next == NO ->
+        :: turn -> STEP(next = ring0[f_cls]; ring0[f_cls] = ring1[f_cls]; ring1[f_cls] = NO)
+        :: else -> next = NO
+        fi;
+        if
+        :: next == NO ->
 #ifndef WAITS
+           seat = a;
            break
 #endif
         :: else ->
            STEP(CAS(fifo_active[f_cls], a, NEXT(a, next)));
            if
-           :: won && next == NO -> next = 0; break
-           :: won && next != NO
-           :: !won && next != NO -> put(f_cls, next) /* somebody else moved it on */
+           :: !won -> put(f_cls, next) /* somebody else moved it on */
            :: else
-           fi;
-           next = 0
-        fi
+           fi
+        fi;
+        next = 0
      fi
   od;
-  next = 0
+  next = 0;
+  turn = 0
 }
 
-/* A new Superblock: take = 1, or 0 when no page is free. */
+/* xmc_superblock_start in the seat, if there is one. won = 1: it is there */
+#ifdef SEAT_BY_STORE
+#define SIT(t_cls, id) fifo_active[t_cls] = NEXT(seat, id); won = 1
+#else
+#define SIT(t_cls, id) CAS(fifo_active[t_cls], seat, NEXT(seat, id))
+#endif
+
+/* A new Superblock: take = 1 or, all of it, 3; or 0 when no page is free. */
 inline carve(v_cls) {
   id = 0;
   take = 0;
@@ -245,14 +260,28 @@ inline carve(v_cls) {
      if
      :: won ->
         STEP(map[id] = v_cls);
-        take = 1;
-        STEP(assert(word[id] == RETIRED && owned[id] == 0); owned[id] = 1; w = MAKE(v_cls, 2) | LISTED; word[id] = w);
-        settle(v_cls, id);
+        if
+        :: take = 1
+        :: take = 3
+        fi;
+        w = MAKE(v_cls, 3 & ~take) | (take == 1 -> LISTED : 0);
+        STEP(assert(word[id] == RETIRED && owned[id] == 0); owned[id] = take; word[id] = w);
+        won = 0;
+        if
+        :: seat != UNKNOWN && take == 1 -> STEP(SIT(v_cls, id))
+        :: seat != UNKNOWN && take == 3 && ID(seat) != NO -> STEP(CAS(fifo_active[v_cls], seat, NEXT(seat, NO)))
+        :: else
+        fi;
+        if
+        :: take == 1 && !won -> settle(v_cls, id)
+        :: else
+        fi;
         break
      :: else -> id++
      fi
   :: else -> break
-  od
+  od;
+  seat = UNKNOWN
 }
 
 /* xmc_span_unpark and, around it, xmc_unpark */
@@ -391,7 +420,7 @@ inline release(e_cls) {
 
 /* `program`: an operation a digit of 2 bits, from the lowest: 1 malloc of A, 2 malloc of B, 3 free the oldest */
 proctype user(byte program) {
-  byte a, w, id, next, take, turn;
+  byte a, w, id, next, take, turn, seat = UNKNOWN;
   byte id1 = NO, take1, id2 = NO, take2; /* blocks it holds, the oldest first */
   byte cls;
   bit won;
@@ -415,6 +444,7 @@ proctype user(byte program) {
         :: !take -> carve(cls)
         :: else
         fi;
+        seat = UNKNOWN;
         if
         :: !take -> last_resort(cls)
         :: else
