@@ -42,6 +42,11 @@
 #ifndef XMC_ARENA_H
 #define XMC_ARENA_H
 
+/* Debug level, 0 to 3: debug.cl lists what each does and costs. */
+#ifndef XMC_DEBUG
+#define XMC_DEBUG 0
+#endif
+
 /* Inline PTX: NVIDIA's OpenCL defines cl_nv_pragma_unroll or __NV_CL_C_VERSION. */
 #ifndef XMC_NVIDIA
 #if defined(__NV_CL_C_VERSION) || defined(cl_nv_pragma_unroll)
@@ -55,9 +60,9 @@
 typedef uint xmc_u32;
 typedef ulong xmc_u64;
 #define XMC_GLOBAL __global
-/* NVIDIA: nothing is left as a function; platform.h says why (XMC_OWN). */
+/* NVIDIA: nothing is left as a function; platform.h says why (XMC_OWN). Debug builds would take minutes so. */
 #ifndef XMC_FN
-#if XMC_NVIDIA
+#if XMC_NVIDIA && !XMC_DEBUG
 #define XMC_FN static inline __attribute__((always_inline))
 #else
 #define XMC_FN static inline
@@ -70,11 +75,6 @@ typedef uint32_t xmc_u32;
 typedef uint64_t xmc_u64;
 #define XMC_GLOBAL
 #define XMC_FN static inline __attribute__((unused))
-#endif
-
-/* Debug level, 0 to 3: debug.cl lists what each does and costs. */
-#ifndef XMC_DEBUG
-#define XMC_DEBUG 0
 #endif
 
 /* The magic word names the layout and the debug level: a program built for others refuses the heap. */

@@ -23,7 +23,7 @@
  *   1      sizes as asked for; fill patterns; a bad free is counted with  24 bytes a block and more by its class;
  *          the user's reference; overwritten headers are counted          writes each byte in malloc and in free;
  *                                                                         collective calls: each work-item alone
- *   2      red zones checked by free, realloc and xmcCheckHeap; writes    reads the red zone in free, and in malloc each
+ *   2      red zones checked by free, realloc and xmcCheckHeap; writes    reads the red zone in free, in malloc each
  *          after free counted when their block is handed out again        byte that was in use before
  *   3      the call that allocated each live block, for xmcForEachBlock   hashes __FILE__ in malloc, where the
  *          and xmcReportLeaks: the calls are macros                       compiler does not
@@ -244,6 +244,7 @@ XMC_FN XMC_GLOBAL void *xmc_debug_claim(XMC_GLOBAL xmcHeap *heap, size_t align, 
 }
 
 XMC_FN XMC_GLOBAL void *xmc_debug_aligned(XMC_GLOBAL xmcHeap *heap, size_t alignment, size_t size, xmc_u32 site) {
+  XMC_OWN(heap);
   XMC_GLOBAL void *block = 0;
   int is_power = alignment != 0 && alignment >> xmc_lowest64(alignment) == 1u;
   if (!xmc_heap_is_ours(heap) || (is_power && size == 0))
@@ -260,6 +261,7 @@ XMC_FN XMC_GLOBAL void *xmc_debug_malloc(XMC_GLOBAL xmcHeap *heap, size_t size, 
 }
 
 XMC_FN void xmc_debug_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+  XMC_OWN(heap);
   XMC_GLOBAL char *block = 0;
   if (ptr && xmc_heap_is_ours(heap))
     block = xmc_debug_undress(heap, (XMC_GLOBAL char *)ptr);
@@ -268,6 +270,7 @@ XMC_FN void xmc_debug_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
 }
 
 XMC_FN size_t xmc_debug_usable_size(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+  XMC_OWN(heap);
   xmc_debug_at header = ptr && xmc_heap_is_ours(heap) ? xmc_debug_header_of(heap, ptr) : 0;
   return header && xmc_debug_says(heap, XMC_DEBUG_LIVE, header) ? (size_t)xmc_debug_size(xmc_debug_extent_at(header))
                                                                  : 0;
@@ -300,6 +303,7 @@ XMC_COLD_FN void xmc_debug_shrink(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL char *use
 
 /* Moves whenever it can, so that pointers to the old place show. */
 XMC_FN XMC_GLOBAL void *xmc_debug_realloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t size, xmc_u32 site) {
+  XMC_OWN(heap);
   size_t old = xmc_debug_usable_size(heap, ptr), i;
   XMC_GLOBAL char *to;
   if (!ptr)

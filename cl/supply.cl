@@ -32,7 +32,8 @@ XMC_FN xmc_u32 xmc_id_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
 }
 
 XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
-  return (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + XMC_HEADER_BYTES) + xmc_fifos_first(heap->fifo_table[cls]) + slot;
+  return (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + XMC_HEADER_BYTES) +
+         xmc_fifos_first(heap->fifo_table[cls]) + slot;
 }
 /* What a request needs of the header, read at once: after each acquire the caches of a GPU start anew, and one
  * field after the other would wait for as many accesses. */
