@@ -148,15 +148,15 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
 /* Retires wholly free Superblocks of one FIFO, where they stand: their ids stay behind and lead nowhere. An
  * exhausted active one is dropped. Returns how many were retired. */
 XMC_FN xmc_u32 xmc_fifo_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 slot) {
-  XMC_AFRESH64(heap);
-  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
-  xmc_u64 active = xmc_load_relaxed64(&fifo->active), w;
+  xmc_u64 seen, w;
   xmc_u32 retired = 0, turn, id;
+  XMC_AFRESH64(heap);
   XMC_ROLLED
-  for (turn = 0; turn < XMC_FIFO_SIZE + 2u; turn++) {
+  for (turn = 0; turn < XMC_FIFO_SIZE + 2u; turn++) { /* the active one, the tail, the messages: ids in bits 0..31 */
     XMC_AFRESH(cls);
-    id = turn == 0 ? xmc_active_id(active)
-                   : (xmc_u32)xmc_load_relaxed64(turn == 1u ? &fifo->tail : &fifo->message[turn - 2u]);
+    XMC_AFRESH(slot);
+    seen = xmc_load_relaxed64((XMC_GLOBAL xmc_u64 *)xmc_fifo_at(heap, cls, slot) + xmc_fifo_word(turn));
+    id = (xmc_u32)seen;
     if (id == XMC_NONE)
       continue;
     w = xmc_load_relaxed64(xmc_word_of(heap, id)); /* messages may be old ones: the class tells, and CAS */
@@ -167,11 +167,15 @@ XMC_FN xmc_u32 xmc_fifo_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     } else if (turn || !xmc_superblock_unlist(heap, id, cls, w)) {
       continue;
     }
+    XMC_AFRESH(cls);
+    XMC_AFRESH(slot);
     if (!turn)
-      xmc_cas_relaxed64(&fifo->active, active, xmc_active_next(active, XMC_NONE));
+      xmc_cas_relaxed64(&xmc_fifo_at(heap, cls, slot)->active, seen, xmc_active_next(seen, XMC_NONE));
   }
+  XMC_AFRESH(cls);
   XMC_AFRESH(slot);
-  if (xmc_active_id(xmc_load_relaxed64(&fifo->active)) == XMC_NONE && xmc_fifo_looks_empty(fifo))
+  if (xmc_active_id(xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active)) == XMC_NONE &&
+      xmc_fifo_looks_empty(xmc_fifo_at(heap, cls, slot)))
     xmc_fifo_mark_idle(heap, cls, slot);
   return retired;
 }
