@@ -57,12 +57,17 @@ XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
 
 /* Claims a block of a parked Superblock of a class in [cls, end). */
 XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end) {
-  XMC_AFRESH64(heap);
-  xmc_u32 low = cls * heap->spans, high = end * heap->spans, item, c, turn;
+  xmc_u32 low, item, c, turn;
   xmc_claim claim;
+  XMC_AFRESH64(heap);
   XMC_ROLLED
-  while ((item = xmc_bitmap_find_from(heap, &heap->parked, low, high, low + xmc_slot_hint(me, heap->spans))) !=
-         XMC_NONE) {
+  for (;;) {
+    XMC_AFRESH(cls);
+    XMC_AFRESH(end);
+    low = cls * heap->spans;
+    item = xmc_bitmap_find_from(heap, &heap->parked, low, end * heap->spans, low + xmc_slot_hint(me, heap->spans));
+    if (item == XMC_NONE)
+      return 0;
     c = item / heap->spans;
     XMC_ROLLED
     for (turn = 0; turn < 2u; turn++) { /* before and after the bit is cleared */
@@ -78,7 +83,6 @@ XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, x
         xmc_bitmap_clear(heap, &heap->parked, item);
     }
   }
-  return 0;
 }
 
 /* The FIFO looked empty: take its busy bit away unless something came in meanwhile. */

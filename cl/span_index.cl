@@ -101,12 +101,14 @@ XMC_FN xmc_u32 xmc_index_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 a
     bits = xmc_load_relaxed64(xmc_at64(heap, heap->index[2]) + t) & mask;
     XMC_ROLLED
     while (bits) {
+      XMC_AFRESH(any);
       i = xmc_index_pick(bits, any >> 20);
       bits &= ~((xmc_u64)0xffu << (8u * i));
       i += t * 8u;
       below = xmc_load_relaxed64(xmc_at64(heap, heap->index[1]) + i) & mask;
       XMC_ROLLED
       while (below) {
+        XMC_AFRESH(any);
         j = xmc_index_pick(below, any >> 23);
         below &= ~((xmc_u64)0xffu << (8u * j));
         j += i * 8u;
