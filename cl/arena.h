@@ -143,7 +143,7 @@ typedef struct xmcHeap {
   xmc_u64 words;      /* byte offsets of the tables above; what each call needs is read at once (xmc_view) */
   xmc_u32 page_map;
   xmc_u32 pages;
-  xmc_u64 fifo_table[XMC_ALL_CLASSES]; /* of each class: index of the first FIFO; above it, their number */
+  xmc_u64 fifo_table[XMC_ALL_CLASSES]; /* of each class: its first FIFO, counted from the arena's start; above it, their number */
   xmc_u32 spans;      /* ceil(pages / 64) */
   xmc_u32 spare;
   xmc_u64 free_pages;
@@ -177,6 +177,7 @@ typedef struct xmcHeap {
 
 #define XMC_FLUX_MOVED ((xmc_u64)1 << 32)
 #define XMC_HEADER_BYTES 1024u
+#define XMC_FIRST_FIFO (XMC_HEADER_BYTES / (xmc_u32)sizeof(xmc_fifo))
 
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_at64(XMC_GLOBAL xmcHeap *heap, xmc_u64 offset) {
   return (XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + offset);
@@ -195,7 +196,7 @@ XMC_FN XMC_GLOBAL char *xmc_page_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 page)
   return (XMC_GLOBAL char *)heap + heap->data + ((xmc_u64)page << XMC_PAGE_SHIFT);
 }
 
-/* Fields of an entry of fifo_table */
+/* Fields of an entry of fifo_table. FIFO n is at (xmc_fifo *)heap + n. */
 XMC_FN xmc_u32 xmc_fifos_first(xmc_u64 entry) { return (xmc_u32)entry; }
 XMC_FN xmc_u32 xmc_fifos_count(xmc_u64 entry) { return (xmc_u32)(entry >> 32); }
 

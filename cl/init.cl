@@ -37,7 +37,7 @@ XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitma
 }
 
 XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
-  XMC_GLOBAL xmc_fifo *fifos = (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + XMC_HEADER_BYTES);
+  XMC_GLOBAL xmc_fifo *fifos = (XMC_GLOBAL xmc_fifo *)heap;
   xmc_u32 words = heap->pages * XMC_PAGE_WORDS, c, k, w;
   for (c = 0; c < XMC_ALL_CLASSES; c++)
     for (w = i; w < xmc_fifos_count(heap->fifo_table[c]); w += n)

@@ -32,8 +32,7 @@ XMC_FN xmc_u32 xmc_id_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
 }
 
 XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
-  return (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + XMC_HEADER_BYTES) +
-         xmc_fifos_first(heap->fifo_table[cls]) + slot;
+  return (XMC_GLOBAL xmc_fifo *)heap + (xmc_fifos_first(heap->fifo_table[cls]) + slot);
 }
 /* What a request needs of the header, read at once: after each acquire the caches of a GPU start anew, and one
  * field after the other would wait for as many accesses. */
@@ -226,7 +225,7 @@ typedef struct xmc_seat {
 /* Claims up to `want` blocks from the FIFO of one slot, or finds the seat for a new Superblock. */
 XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_u32 slot, xmc_u32 want,
                                 xmc_seat *seat) {
-  XMC_GLOBAL xmc_fifo *fifo = (XMC_GLOBAL xmc_fifo *)((XMC_GLOBAL char *)heap + XMC_HEADER_BYTES) + view.first + slot;
+  XMC_GLOBAL xmc_fifo *fifo = (XMC_GLOBAL xmc_fifo *)heap + (view.first + slot);
   XMC_GLOBAL xmc_u64 *word;
   xmc_u64 active, w = 0;
   xmc_u32 id, take;

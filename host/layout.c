@@ -77,7 +77,7 @@ int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
     uint64_t count = slots, most = bytes / most_share(cls, request->simt);
     if (!request->slots_exact && slots && count > most)
       count = most ? most : 1u;
-    h->fifo_table[cls] = count << 32 | fifos;
+    h->fifo_table[cls] = count << 32 | (fifos + XMC_FIRST_FIFO);
     fifos += count;
   }
   if (fifos * sizeof(xmc_fifo) > bytes / 2u)
@@ -111,7 +111,7 @@ static uint64_t count_fifos(const xmcHeap *h) {
   uint64_t fifos = 0;
   uint32_t cls;
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
-    if (xmc_fifos_first(h->fifo_table[cls]) != fifos || xmc_fifos_count(h->fifo_table[cls]) > h->slots)
+    if (xmc_fifos_first(h->fifo_table[cls]) != fifos + XMC_FIRST_FIFO || xmc_fifos_count(h->fifo_table[cls]) > h->slots)
       return ~(uint64_t)0;
     fifos += xmc_fifos_count(h->fifo_table[cls]);
   }
