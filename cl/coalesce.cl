@@ -49,7 +49,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
     want = xmc_lanes_count(group);
     claim = 0;
     if (xmc_lanes_below(group) == 0)
-      claim = xmc_blocks_claim(heap, me, &view, cls, want < 32u ? want : 32u);
+      claim = xmc_blocks_claim(heap, me, &view, cls, sizeof group == 4 || want < 32u ? want : 32u);
     XMC_AFRESH(group);
     xmc_lanes_sync(group); /* what the leader acquired, all have */
     first = xmc_lanes_first(group);
