@@ -40,9 +40,13 @@ XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   XMC_ROLLED
   for (at = 0; (at = xmc_parked_next(heap, cls, span, at, &id)) != XMC_NONE; at++) {
     w = xmc_load_relaxed64(xmc_word_of(heap, id));
-    take = xmc_superblock_claim(xmc_word_of(heap, id), cls, 1, duty, &w);
-    if (!take && (w & XMC_WORD_PARKED)) /* emptied by way of an old id in a FIFO */
-      xmc_superblock_unlist(heap, id, cls, w);
+    XMC_ROLLED
+    do { /* again when a free came just after the claim: the bitmap may show this one to nobody else now */
+      take = xmc_superblock_claim(xmc_word_of(heap, id), cls, 1, duty, &w);
+      if (take || !(w & XMC_WORD_PARKED) || xmc_superblock_unlist(heap, id, cls, w))
+        break;
+      w = xmc_load_relaxed64(xmc_word_of(heap, id));
+    } while (w & XMC_WORD_PARKED);
     if (take) { /* with the parked bit it took the duty, unless the Superblock is exhausted */
       w &= ~duty & ~(xmc_u64)take;
       if ((xmc_word_available(w, cls) || !xmc_superblock_unlist(heap, id, cls, w)) && duty) {

@@ -14,21 +14,31 @@
  *
  * Variants: THREE              a third process, and nobody is stopped
  *           NO_RING            the ring is always full, so that Superblocks are parked
+ *           UNBUFFERED         no FIFO: all are parked, and stay so while blocks are claimed from them
  * Mutants:  NOT_ENQUEUED       a release sets the listed bit and nobody enqueues
  *           CLASS_UNCHECKED    a claim does not look at the class: a stale id gives a block of another size
  *           UNLIST_BLINDLY     unlisting does not look for free blocks
  *           NO_COUNT           the active Superblock's CAS has no count above the id
  *           RETIRE_BY_STORE    a wholly free Superblock is retired without a CAS
  *           NO_RING PARK_UNSEEN  parking sets no bit in the bitmap
+ *           UNPARK_ONCE        who finds a parked one exhausted leaves it, though a free came in meanwhile
  *           SEAT_BY_STORE      a new Superblock takes the exhausted one's seat, whoever sits there by now
  *           WAITS              who finds no Superblock waits for one: not lock-free
  */
 #include "steps.h"
+#ifdef UNBUFFERED
+#define NO_RING
+#endif
 #define A 0
 #define B 1
 #define NO 3 /* no id, no class */
 #define LISTED 4
 #define PARKED 8
+#ifdef UNBUFFERED
+#define DUTY 0
+#else
+#define DUTY PARKED /* goes with a claim */
+#endif
 #define FREE(w) ((w) & 3)
 #define CLASS(w) ((w) >> 4 & 3)
 #define MAKE(cls, free) ((cls) << 4 | (free))
@@ -132,10 +142,14 @@ inline put(p_cls, p_id) {
 }
 
 inline settle(s_cls, s_id) {
+#ifndef UNBUFFERED
   STEP(a = fifo_active[s_cls]);
+#endif
   won = 0;
   if
+#ifndef UNBUFFERED
   :: ID(a) == NO -> STEP(CAS(fifo_active[s_cls], a, NEXT(a, s_id)))
+#endif
   :: else
   fi;
   if
@@ -300,28 +314,42 @@ inline unpark(n_cls) {
            if
            :: won ->
               STEP(w = word[id]);
-              if
+              do
               :: w & PARKED ->
-                 claim(id, n_cls, PARKED);
+                 claim(id, n_cls, DUTY);
                  if
                  :: take ->
-                    w = w & ~PARKED & ~take;
+                    w = w & ~DUTY & ~take;
                     won = 0;
                     if
                     :: AVAILABLE(w, n_cls)
                     :: else -> unlist(id, n_cls)
                     fi;
+#ifndef UNBUFFERED
                     if
                     :: !won -> settle(n_cls, id)
                     :: else
                     fi;
+#endif
                     break
                  :: else ->
                     if
                     :: w & PARKED -> unlist(id, n_cls)
-                    :: else
+                    :: else -> won = 1
+                    fi;
+#ifndef UNPARK_ONCE
+                    if
+                    :: !won -> STEP(w = word[id])
+                    :: else -> break
                     fi
+#else
+                    break
+#endif
                  fi
+              :: else -> break
+              od;
+              if
+              :: take -> break
               :: else
               fi
            :: else
@@ -383,8 +411,10 @@ inline last_resort(l_cls) {
   unpark(l_cls);
   if
   :: !take ->
+#ifndef UNBUFFERED
      reclaim(l_cls);
      reclaim(1 - l_cls);
+#endif
      carve(l_cls)
   :: else
   fi
@@ -439,11 +469,13 @@ proctype user(byte program) {
         fi
      :: else ->
         cls = (program & 3) - 1;
+#ifndef UNBUFFERED
         fifo_claim(cls);
         if
         :: !take -> carve(cls)
         :: else
         fi;
+#endif
         seat = UNKNOWN;
         if
         :: !take -> last_resort(cls)
@@ -466,7 +498,11 @@ progress:
   (map[id] == cls && (!(w & LISTED) -> FREE(w) == 0 : ((w & PARKED) -> parked[cls] : IN_FIFO(id, cls))))
 #define WELL(id) \
   ((pages >> id & 1) -> word[id] == RETIRED : (CLASS(word[id]) != NO && USED_WELL(id, word[id], CLASS(word[id]))))
+#if defined(THREE) && defined(UNBUFFERED)
+#define EMPTY(id) (FREE(word[id]) + owned[id] == 3 || word[id] == RETIRED)
+#else
 #define EMPTY(id) ((pages >> id & 1) || (WHOLE(word[id]) && owned[id] == 0))
+#endif
 
 /* When nobody can move: the invariants */
 active proctype end() {
@@ -483,7 +519,9 @@ init {
   atomic {
     run user(245); /* A A free free */
     run user(237); /* A free B free */
-#ifdef THREE
+#if defined(THREE) && defined(UNBUFFERED)
+    run user(1)    /* A: a block stays out, or its Superblock would be retired whatever shows it */
+#elif defined(THREE)
     run user(14)   /* B free */
 #endif
   };
