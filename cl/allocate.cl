@@ -122,10 +122,11 @@ XMC_FN void xmc_count_failure(XMC_GLOBAL xmcHeap *heap, size_t size) {
 
 /* Gives a listed Superblock back if it is still wholly free; w is its word as last seen. Returns XMC_NONE, or
  * the slab that the caller must answer for now. */
-XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
+XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls, xmc_u32 id,
+                                      xmc_u64 w) {
   XMC_AFRESH64(heap);
-  w = xmc_superblock_retire(heap, id, cls, w);
-  return w ? xmc_give_back(heap, me, cls, id, w) : XMC_NONE;
+  w = xmc_superblock_retire(xmc_at64(heap, words) + id, cls, w);
+  return w ? xmc_give_back(heap, me, words, cls, id, w) : XMC_NONE;
 }
 
 /* Releases `bits` of one Superblock on behalf of `lanes` frees. `words`: of the header. */
@@ -147,13 +148,13 @@ XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 wor
         !(bits & ~xmc_word_free(old)) || /* a bad free changes nothing */
         (!(old & XMC_WORD_PARKED) && (xmc_class_order(cls) == 0 || xmc_is_active_here(heap, me, cls, id))))
       return;
-    id = xmc_retire_listed(heap, me, cls, id, now);
+    id = xmc_retire_listed(heap, me, words, cls, id, now);
     if (id == XMC_NONE)
       return;
     cls = xmc_slab_class(cls);
-    now = xmc_load_relaxed64(xmc_word_of(heap, id));
+    now = xmc_load_relaxed64(xmc_at64(heap, words) + id);
   }
-  xmc_settle(heap, me, cls, id, now);
+  xmc_settle(heap, me, words, cls, id, now);
 }
 
 /* Releases a Memoryblock; whoever retires its word owns it. */

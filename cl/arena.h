@@ -63,7 +63,7 @@ typedef ulong xmc_u64;
 /* NVIDIA: nothing is left as a function; platform.h says why (XMC_OWN). Debug builds would take minutes so. */
 #ifndef XMC_FN
 #if XMC_NVIDIA && !XMC_DEBUG
-#define XMC_FN static inline __attribute__((always_inline))
+#define XMC_FN static inline
 #else
 #define XMC_FN static inline
 #endif
@@ -78,7 +78,7 @@ typedef uint64_t xmc_u64;
 #endif
 
 /* The magic word names the layout and the debug level: a program built for others refuses the heap. */
-#define XMC_LAYOUT_VERSION 2
+#define XMC_LAYOUT_VERSION 3
 #define XMC_MAGIC_OF(debug) (((xmc_u64)0x584d616cu << 32) | (xmc_u64)(debug) << 16 | XMC_LAYOUT_VERSION)
 #define XMC_MAGIC XMC_MAGIC_OF(XMC_DEBUG)
 
@@ -121,7 +121,7 @@ typedef struct xmc_fifo {
   xmc_u64 active;                 /* id of the Superblock requests are served from, or XMC_NONE */
   xmc_u64 tail;                   /* the whole tail message: sequence number << 32 | payload */
   xmc_u32 head;                   /* sequence number of the head message */
-  xmc_u32 hint;                   /* page, + 1, where to take a new Superblock first; 0: not known */
+  xmc_u32 hint;                   /* where to take pages first: xmc_pages_take */
   xmc_u32 spare[2];
   xmc_u64 message[XMC_FIFO_SIZE]; /* message n is at n % XMC_FIFO_SIZE */
 } xmc_fifo;
@@ -190,6 +190,10 @@ XMC_FN XMC_GLOBAL xmc_u64 *xmc_span_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 span)
 }
 XMC_FN XMC_GLOBAL xmc_u32 *xmc_page_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   return (XMC_GLOBAL xmc_u32 *)((XMC_GLOBAL char *)heap + heap->page_map) + page;
+}
+/* Behind the page map: the hint under this page's in its FIFO's stack (xmc_pages_take) */
+XMC_FN XMC_GLOBAL xmc_u32 *xmc_next_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
+  return xmc_page_entry(heap, heap->pages + page);
 }
 XMC_FN xmc_u64 xmc_data_bytes(XMC_GLOBAL xmcHeap *heap) { return (xmc_u64)heap->pages << XMC_PAGE_SHIFT; }
 XMC_FN XMC_GLOBAL char *xmc_page_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {

@@ -38,33 +38,59 @@ XMC_FN xmc_u64 xmc_lane_key(XMC_GLOBAL xmcHeap *heap, xmc_u32 key) {
   return (xmc_u64)(size_t)heap + key; /* heaps are 128 bytes aligned */
 }
 
-/* A block of the class, or 0 when the caller's FIFO, its slab and the pages have none. */
+/* A block of the class, or 0 when the caller's FIFO, its slab and the pages have none. view.count > 0 */
 XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view, xmc_u32 cls) {
+  xmc_u64 w = xmc_word_guess(cls);
+  xmc_claim claim;
+  xmc_seat seat;
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, cls));
-  xmc_u32 first, rank, want, id, take, got;
-  xmc_claim claim;
+  xmc_u32 first, rank, want, id, take, got, turn = 0;
+  int ask;
+  seat.fifo = xmc_view_fifo(view, me);
+  seat.active = xmc_load_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active);
   XMC_ROLLED
   for (;;) { /* the lanes that got nothing yet go round together */
     want = xmc_lanes_count(group);
-    claim = 0;
-    if (xmc_lanes_below(group) == 0)
-      claim = xmc_blocks_claim(heap, me, &view, cls, sizeof group == 4 || want < 32u ? want : 32u);
+    rank = xmc_lanes_below(group);
+    take = 0;
+    id = xmc_active_id(seat.active);
+    if (!turn) { /* the guessed word: all lanes walk along, so that they need not come together again */
+      take = xmc_full_mask(want < xmc_class_count(cls) ? want : xmc_class_count(cls));
+      ask = rank == 0 && id != XMC_NONE;
+      w = xmc_cas_acquire64_if(ask, xmc_at64(heap, view.words) + id, w, w & ~(xmc_u64)take);
+      take = ask && w == xmc_word_guess(cls) ? take : 0;
+    } else if (rank == 0) {
+      XMC_AFRESH(cls);
+      XMC_AFRESH(seat.fifo);
+      claim = xmc_blocks_claim(heap, me, view.words, cls, sizeof group == 4 || want < 32u ? want : 32u, w, seat);
+      take = xmc_claim_mask(claim);
+      id = xmc_claim_id(claim);
+      /* This lane's last turn. The others know the rest: it need not stay in registers here. */
+      view.data = heap->data;
+      view.words = w = seat.active = 0;
+      seat.fifo = 0;
+    }
+    XMC_AFRESH(cls);
     XMC_AFRESH(group);
-    xmc_lanes_sync(group); /* what the leader acquired, all have */
+    xmc_lanes_sync(group); /* what the first one acquired, all have */
     first = xmc_lanes_first(group);
     rank = xmc_lanes_below(group);
-    take = xmc_shuffle32(group, xmc_claim_mask(claim), first);
-    id = xmc_shuffle32(group, xmc_claim_id(claim), first);
+    take = xmc_shuffle32(group, take, first);
+    id = xmc_shuffle32(group, id, first);
     got = xmc_popcount32(take);
     if (rank < got)
       return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
-    if (!got)
+    if (!got && turn)
       return 0;
     group = xmc_lanes_drop(group, got);
+    turn = 1;
+    XMC_AFRESH(turn);
   }
 #else
-  xmc_claim claim = xmc_blocks_claim(heap, me, &view, cls, 1);
+  seat.fifo = xmc_view_fifo(view, me);
+  seat.active = xmc_load_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active);
+  claim = xmc_blocks_claim(heap, me, view.words, cls, 1, w, seat);
   return claim ? xmc_block_at(heap, view.data, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim))) : 0;
 #endif
 }

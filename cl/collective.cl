@@ -49,10 +49,8 @@ XMC_FN xmc_u32 xmc_group_size(void) {
 XMC_LOCAL_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
                                   xmc_u32 cls, xmc_u32 n) {
   xmc_u32 units = xmc_class_bytes(cls) >> 4, i = 0, end = xmc_group_size();
-  xmc_view view;
-  xmc_view_read(heap, cls, &view);
   while (n > 0) {
-    xmc_claim claim = xmc_blocks_claim(heap, me, &view, cls, n < 32u ? n : 32u);
+    xmc_claim claim = xmc_blocks_claim_first(heap, me, cls, n < 32u ? n : 32u);
     xmc_u32 id = xmc_claim_id(claim), take = xmc_claim_mask(claim);
     xmc_u32 base = (id >> 5) * (XMC_PAGE_BYTES >> 4) + (id & 31u) * 32u * units;
     if (!take)
@@ -187,7 +185,6 @@ XMC_FN XMC_GLOBAL void *xmcMallocSubGroup(XMC_GLOBAL xmcHeap *heap, size_t size)
   XMC_GLOBAL void *block = 0;
   xmc_u32 me = xmc_caller(), c, next = 0, rank, want, served, got, id, take, cls = XMC_CLASS_NONE;
   xmc_claim claim;
-  xmc_view view;
   if (xmc_heap_is_ours(heap) && size > 0 && size <= XMC_MAX_CLASS_BYTES)
     cls = xmc_class_of((xmc_u32)size);
   for (;;) { /* a turn for each class that somebody wants */
@@ -196,11 +193,10 @@ XMC_FN XMC_GLOBAL void *xmcMallocSubGroup(XMC_GLOBAL xmcHeap *heap, size_t size)
       break;
     next = c + 1u;
     rank = xmc_sub_group_rank(cls == c, &want);
-    xmc_view_read(heap, c, &view);
     for (served = 0; served < want; served += got) {
       claim = 0;
       if (get_sub_group_local_id() == 0)
-        claim = xmc_blocks_claim(heap, me, &view, c, want - served < 32u ? want - served : 32u);
+        claim = xmc_blocks_claim_first(heap, me, c, want - served < 32u ? want - served : 32u);
       take = sub_group_broadcast(xmc_claim_mask(claim), 0);
       id = sub_group_broadcast(xmc_claim_id(claim), 0);
       got = xmc_popcount32(take);

@@ -85,10 +85,27 @@ XMC_FN xmc_u32 xmc_fifo_dequeue(XMC_GLOBAL xmc_fifo *fifo) {
   }
 }
 
-/* Empty by a look that orders nothing and waits for both words at once. */
+/* Head and tail by a look that orders nothing and waits for both at once. 1: empty, it seems. */
+XMC_FN int xmc_fifo_look(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 *head, xmc_u64 *tail) {
+  *head = xmc_load_relaxed32(&fifo->head);
+  *tail = xmc_load_relaxed64(&fifo->tail);
+  return xmc_message_number(*tail) - *head + 1u == 0;
+}
 XMC_FN int xmc_fifo_looks_empty(XMC_GLOBAL xmc_fifo *fifo) {
-  xmc_u32 head = xmc_load_relaxed32(&fifo->head);
-  return xmc_message_number(xmc_load_relaxed64(&fifo->tail)) - head + 1u == 0;
+  xmc_u32 head;
+  xmc_u64 tail;
+  return xmc_fifo_look(fifo, &head, &tail);
+}
+
+/* One try to take the payload of a FIFO that did not look empty. Its number tells that the message is the head's,
+ * however old the look was, and the CAS that nobody else takes it; so this needs no order. XMC_NONE: not so. */
+XMC_FN xmc_u32 xmc_fifo_dequeue_seen(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 head, xmc_u64 tail) {
+  xmc_u64 message = tail;
+  if (xmc_message_number(message) != head)
+    message = xmc_load_relaxed64(&fifo->message[head % XMC_FIFO_SIZE]);
+  if (xmc_message_number(message) == head && xmc_cas_hint32(&fifo->head, head, head + 1u) == head)
+    return xmc_message_payload(message);
+  return XMC_NONE;
 }
 
 /* Of the words that hold ids, which is the i-th of a FIFO: the active one, the tail, then the messages */

@@ -51,6 +51,8 @@ XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
     *xmc_span_word(heap, w) = xmc_span_pages(heap, w);
   for (w = i; w < heap->pages; w += n)
     *xmc_page_entry(heap, w) = XMC_MAP_NONE;
+  for (w = i; w < heap->pages; w += n)
+    *xmc_next_hint(heap, w) = 0;
   for (w = i; w < words; w += n)
     *xmc_word_of(heap, w) = XMC_WORD_RETIRED;
 }

@@ -67,22 +67,23 @@ XMC_FN void xmc_run_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 page
 XMC_FN xmc_u64 xmc_span_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages, xmc_u32 want, int anywhere) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span);
-  xmc_u64 places = xmc_run_places(pages), seen = xmc_load_relaxed64(word), starts, mask, old;
-  xmc_u32 n, first;
-  anywhere |= 64u % pages != 0; /* not a power of two */
+  xmc_u64 seen = xmc_load_relaxed64(word), starts, mask, old;
+  xmc_u32 n;
+  anywhere |= (pages & (pages - 1u)) != 0;
   XMC_ROLLED
   for (;;) { /* again only when somebody else changed the span */
+    XMC_AFRESH(pages);
     starts = xmc_run_starts(seen, pages);
-    if ((starts & places) || !anywhere)
-      starts &= places;
+    mask = starts & xmc_run_places(pages);
+    if (mask || !anywhere)
+      starts = mask;
     mask = 0;
-    n = 0;
     XMC_ROLLED
-    while (starts && n < want) {
-      first = xmc_lowest64(starts);
-      mask |= xmc_run_mask(first, pages);
-      starts = first + pages < 64u ? starts & ~xmc_run_mask(0, first + pages) : 0;
-      n++;
+    for (n = want; starts && n > 0; n--) {
+      XMC_AFRESH(pages);
+      old = xmc_run_mask(xmc_lowest64(starts), pages);
+      mask |= old;
+      starts &= ~old;
     }
     if (!mask)
       return 0;
@@ -131,17 +132,12 @@ XMC_FN xmc_u32 xmc_run_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order,
   return (xmc_slot_hint(me, heap->lanes) + kind * heap->lanes) << order;
 }
 
-/* A run of 2^order pages: its first page, or XMC_NONE. First the one at `page`, where slots that begin apart do not
- * meet; then any in its span, and in spans whole rounds of slots further up; then what the index knows. */
-XMC_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page) {
+/* A run of 2^order pages: its first page, or XMC_NONE. First any in the span of `page`, which is in the heap, and in
+ * spans whole rounds of slots further up; then what the index knows. */
+XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page) {
   XMC_AFRESH64(heap);
   xmc_u32 turn, span;
   xmc_u64 mask;
-  if (!(heap->pages >> order))
-    return XMC_NONE;
-  page = (page >> order) % (heap->pages >> order) << order;
-  if (xmc_run_claim_at(heap, order, page))
-    return page;
   XMC_ROLLED
   for (turn = 0;; turn++) { /* in the end again only for another span, or after the index was mended */
     XMC_AFRESH(order);

@@ -5,7 +5,7 @@
  *   xmc_cas_relaxed32/64, xmc_cas_acquire64, xmc_cas_release32/64, xmc_cas_acq_rel64,
  *   xmc_load_four (plain; four words at a multiple of 16 bytes, all at once),
  *   xmc_or_release64, xmc_and_acquire64,
- *   xmc_or_hint64, xmc_and_hint64, xmc_add_relaxed64, xmc_add_acq_rel64
+ *   xmc_cas_hint32/64, xmc_or_hint64, xmc_and_hint64, xmc_add_relaxed64, xmc_add_acq_rel64
  *     at device scope; read-modify-writes return the old value; hints order as acquire and release do, for
  *     callers whose next access depends on that value
  *   xmc_mul_high64, xmc_popcount32, xmc_lowest32, xmc_lowest64, xmc_highest32 (argument not 0)
@@ -19,6 +19,7 @@
  *   xmc_lanes             set of lanes
  *   xmc_lanes_matching(key), xmc_lanes_count(m), xmc_lanes_below(m): lanes of m before me
  *   xmc_lanes_first(m), xmc_lanes_drop(m, n): without the n lowest; xmc_lane()
+ *   xmc_cas_acquire64_if(ask, …): only if ask, else it returns `expected`
  *   xmc_shuffle32(m, value, lane), xmc_lanes_or32(m, value), xmc_lanes_sync(m): m is the set of callers
  *
  * Feature macros are always defined, 0 or 1; each can be set by -D. Scope is the device (all SVM

@@ -59,6 +59,8 @@ XMC_PTX_RMW(xmc_and_acquire64, xmc_u64, "l", "atom.acquire.gpu.global.and.b64")
 XMC_PTX_RMW(xmc_or_release64, xmc_u64, "l", "atom.release.gpu.global.or.b64")
 /* Hints: a caller uses the old value before it goes on, so the next access is not issued before this one
  * was done; no fence is paid. */
+XMC_PTX_CAS(xmc_cas_hint32, xmc_u32, "r", "atom.relaxed.gpu.global.cas.b32")
+XMC_PTX_CAS(xmc_cas_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.cas.b64")
 XMC_PTX_RMW(xmc_or_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.or.b64")
 XMC_PTX_RMW(xmc_and_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.and.b64")
 XMC_PTX_RMW(xmc_add_relaxed64, xmc_u64, "l", "atom.relaxed.gpu.global.add.u64")
@@ -75,7 +77,7 @@ XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) {
   __asm volatile("mov.u32 %0, %%warpid;" : "=r"(warp));
   (void)me;
   slot = sm * 64u + warp;
-  return slot < slots ? slot : slot % slots;
+  return slot < slots ? slot : mul_hi(slot * 2654435769u, slots); /* no division: it costs five registers */
 }
 /* A number that differs between callers and calls (paper 2011, section 5.2: thread, block and clock) */
 XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
@@ -108,6 +110,16 @@ XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
   xmc_u32 r;
   __asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, %3;" : "=r"(r) : "r"(value), "r"(lane), "r"(m) : "memory");
   return r;
+}
+/* Only if `ask`; else it returns `expected`. Without a branch: no lane leaves the others. */
+XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
+  xmc_u64 old;
+  __asm volatile("{ .reg .pred q; setp.ne.s32 q, %4, 0; mov.b64 %0, %2; "
+                 "@q atom.acquire.gpu.global.cas.b64 %0, [%1], %2, %3; }"
+                 : "=&l"(old)
+                 : "l"(p), "l"(expected), "l"(desired), "r"(ask)
+                 : "memory");
+  return old;
 }
 XMC_FN void xmc_lanes_sync(xmc_lanes m) { __asm volatile("bar.warp.sync %0;" : : "r"(m) : "memory"); }
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {

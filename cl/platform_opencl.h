@@ -75,6 +75,9 @@ XMC_FN void xmc_lanes_sync(xmc_lanes m) {
   (void)m; /* in lock step */
   mem_fence(CLK_GLOBAL_MEM_FENCE);
 }
+XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
+  return ask ? xmc_cas_acquire64(p, expected, desired) : expected;
+}
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
   xmc_u32 r = 0;
   xmc_lanes rest = m;

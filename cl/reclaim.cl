@@ -50,7 +50,7 @@ XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
     if (take) { /* with the parked bit it took the duty, unless the Superblock is exhausted */
       w &= ~duty & ~(xmc_u64)take;
       if ((xmc_word_available(w, cls) || !xmc_superblock_unlist(heap, id, cls, w)) && duty) {
-        xmc_settle(heap, me, cls, id, w);
+        xmc_settle(heap, me, heap->words, cls, id, w);
         xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
       }
       return xmc_claim_make(id, take);
@@ -101,19 +101,19 @@ XMC_FN void xmc_fifo_mark_idle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
 /* Claims a block from the FIFO of another slot: xmc_fifo_claim with less to keep in registers. */
 XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   XMC_AFRESH64(heap);
-  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
   xmc_u64 active, w = 0;
   xmc_u32 take;
+  slot += xmc_fifos_first(heap->fifo_table[cls]); /* its number */
   XMC_ROLLED
   do { /* again only for a next Superblock, or when somebody else moved the FIFO on */
-    active = xmc_load_relaxed64(&fifo->active);
+    active = xmc_load_relaxed64(&xmc_fifo_number(heap, slot)->active);
     if (xmc_active_id(active) == XMC_NONE)
       continue;
     w = xmc_load_relaxed64(xmc_word_of(heap, xmc_active_id(active)));
     take = xmc_superblock_claim(xmc_word_of(heap, xmc_active_id(active)), cls, 1, 0, &w);
     if (take)
       return xmc_claim_make(xmc_active_id(active), take);
-  } while (xmc_fifo_advance(heap, fifo, cls, slot, active, w, 0));
+  } while (xmc_fifo_advance(heap, slot, cls, active, w, 0));
   return 0;
 }
 
@@ -141,11 +141,11 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
   if (xmc_word_class(w) != cls || !xmc_word_is_whole(w))
     return 0;
   xmc_flux_begin(heap);
-  w = xmc_superblock_retire(heap, id, cls, w);
+  w = xmc_superblock_retire(xmc_word_of(heap, id), cls, w);
   XMC_AFRESH(id);
   XMC_AFRESH(cls);
   if (w) {
-    id = xmc_give_back(heap, me, cls, id, w);
+    id = xmc_give_back(heap, me, heap->words, cls, id, w);
     if (id != XMC_NONE) /* a slab with a free place again */
       xmc_put(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, me, xmc_slab_class(cls)), id);
   }
@@ -219,7 +219,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   xmc_u32 from = cls, order = xmc_class_order(cls) + 1u;
   xmc_claim claim;
   xmc_seat seat;
-  seat.slot = XMC_NONE;
+  seat.fifo = XMC_NONE;
   seat.active = XMC_NONE;
   XMC_ROLLED
   for (;;) { /* a small class goes round a second time, for slabs */
@@ -241,13 +241,13 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     return 0;
   xmc_flux_begin(heap); /* of a whole Superblock for one block */
   if (xmc_class_is_small(cls)) {
-    claim = xmc_slab_carve(heap, me, cls, seat);
+    claim = xmc_slab_carve(heap, me, cls, XMC_NONE, seat);
     if (claim)
       claim = xmc_slab_start(heap, me, cls, 1, claim, seat);
   } else {
     XMC_ROLLED
     while (!claim && order > 0)
-      claim = xmc_superblock_carve(heap, me, cls, 1, --order, seat);
+      claim = xmc_superblock_carve(heap, me, cls, 1, --order, XMC_NONE, seat);
   }
   xmc_flux_end(heap, claim != 0);
   return claim;

@@ -40,16 +40,16 @@ XMC_FN xmc_u32 xmc_class_count(xmc_u32 cls) {
   return cls < 16u ? 32u : 0x20121519u >> 8u * (cls & 3u) & 0xffu; /* 128 / 5, 6, 7; 32 */
 }
 
-/* Basicblocks in a run of 2^order pages or part of it: all those of a slab, at most 32 otherwise */
-XMC_FN xmc_u32 xmc_class_blocks(xmc_u32 cls, xmc_u32 pages) {
-  xmc_u32 n = (pages << XMC_PAGE_SHIFT) / xmc_class_bytes(cls);
-  return xmc_class_is_small(cls) || n < 32u ? n : 32u;
-}
-
 /* r / xmc_class_bytes(cls) for offsets r in a run, exact for r >> s <= 1024: times 2^13 / k, rounded up */
 XMC_FN xmc_u32 xmc_class_divide(xmc_u32 r, xmc_u32 cls) {
   xmc_u32 k = xmc_class_k(cls);
   xmc_u64 of = k > 4u ? 0x0400049305560667u : 0x08000aab10002000u;
   return (r >> xmc_class_s(cls)) * ((xmc_u32)(of >> 16u * ((k - 1u) & 3u)) & 0xffffu) >> 13;
+}
+
+/* Basicblocks in a run of 2^order pages or part of it: all those of a slab, at most 32 otherwise */
+XMC_FN xmc_u32 xmc_class_blocks(xmc_u32 cls, xmc_u32 pages) {
+  xmc_u32 n = xmc_class_divide(pages << XMC_PAGE_SHIFT, cls);
+  return xmc_class_is_small(cls) || n < 32u ? n : 32u;
 }
 #endif

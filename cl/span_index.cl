@@ -90,29 +90,35 @@ XMC_FN xmc_u32 xmc_index_pick(xmc_u64 x, xmc_u32 byte) {
   return xmc_lowest64(up ? up : x) >> 3;
 }
 
+/* The bits of one order in a word */
+XMC_FN xmc_u64 xmc_index_mask(xmc_u32 order) { return (xmc_u64)0x0101010101010101u << order; }
+
 /* A span that has a run of 2^order pages by the index, or XMC_NONE. Different numbers `any` lead to
  * different spans, so that searchers do not follow each other; 0 leads to the lowest. */
 XMC_FN xmc_u32 xmc_index_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 any) {
   XMC_AFRESH64(heap);
-  xmc_u64 mask = (xmc_u64)0x0101010101010101u << order, bits, below, spans;
+  xmc_u64 bits, below, spans;
   xmc_u32 top = (heap->spans + 511u) >> 9, turn, t = any % top, i, j;
   XMC_ROLLED
   for (turn = 0; turn < top; turn++) {
-    bits = xmc_load_relaxed64(xmc_at64(heap, heap->index[2]) + t) & mask;
+    XMC_AFRESH(order);
+    bits = xmc_load_relaxed64(xmc_at64(heap, heap->index[2]) + t) & xmc_index_mask(order);
     XMC_ROLLED
     while (bits) {
       XMC_AFRESH(any);
       i = xmc_index_pick(bits, any >> 20);
       bits &= ~((xmc_u64)0xffu << (8u * i));
       i += t * 8u;
-      below = xmc_load_relaxed64(xmc_at64(heap, heap->index[1]) + i) & mask;
+      XMC_AFRESH(order);
+      below = xmc_load_relaxed64(xmc_at64(heap, heap->index[1]) + i) & xmc_index_mask(order);
       XMC_ROLLED
       while (below) {
         XMC_AFRESH(any);
         j = xmc_index_pick(below, any >> 23);
         below &= ~((xmc_u64)0xffu << (8u * j));
         j += i * 8u;
-        spans = xmc_load_relaxed64(xmc_at64(heap, heap->index[0]) + j) & mask;
+        XMC_AFRESH(order);
+        spans = xmc_load_relaxed64(xmc_at64(heap, heap->index[0]) + j) & xmc_index_mask(order);
         if (spans)
           return j * 8u + xmc_index_pick(spans, any >> 26);
       }

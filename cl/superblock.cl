@@ -104,11 +104,11 @@ XMC_FN int xmc_word_is_whole(xmc_u64 word) {
 /* Takes a wholly free Superblock out of use; w is its word as last seen. Returns the word it had, or 0.
  * Then the caller owns its memory and must give it to the slab or the Memoryblocks. Acquires what the
  * last owners released; giving the memory back releases it in turn. */
-XMC_FN xmc_u64 xmc_superblock_retire(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 cls, xmc_u64 w) {
+XMC_FN xmc_u64 xmc_superblock_retire(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 w) {
   xmc_u64 old;
   XMC_ROLLED
   while (xmc_word_class(w) == cls && xmc_word_is_whole(w)) {
-    old = xmc_cas_acquire64(xmc_word_of(heap, id), w, XMC_WORD_RETIRED);
+    old = xmc_cas_acquire64(word, w, XMC_WORD_RETIRED);
     if (old == w)
       return w;
     w = old;

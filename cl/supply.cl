@@ -47,13 +47,16 @@ XMC_FN void xmc_view_read(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_view *view)
   view->count = magic == XMC_MAGIC ? xmc_fifos_count(fifos) : 0;
 }
 
-/* The caller's slot in this class, or XMC_NONE in an unbuffered heap */
-XMC_FN xmc_u32 xmc_view_slot(xmc_view view, xmc_u32 me) {
-  return view.count ? xmc_slot_hint(me, view.count) : XMC_NONE;
+/* The caller's FIFO of this class, counted as in fifo_table, or XMC_NONE in an unbuffered heap */
+XMC_FN xmc_u32 xmc_view_fifo(xmc_view view, xmc_u32 me) {
+  return view.count ? view.first + xmc_slot_hint(me, view.count) : XMC_NONE;
 }
 XMC_FN xmc_u32 xmc_fifo_slot(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   xmc_u32 count = xmc_fifos_count(heap->fifo_table[cls]);
   return count ? xmc_slot_hint(me, count) : XMC_NONE;
+}
+XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_number(XMC_GLOBAL xmcHeap *heap, xmc_u32 number) {
+  return (XMC_GLOBAL xmc_fifo *)heap + number;
 }
 XMC_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   XMC_AFRESH64(heap);
@@ -67,32 +70,24 @@ XMC_FN xmc_u32 xmc_superblock_pages(xmc_u32 cls, xmc_u32 count) {
   return (count * xmc_class_bytes(cls) + XMC_PAGE_BYTES - 1u) >> XMC_PAGE_SHIFT;
 }
 
-/* The page where the caller's slot takes a new Superblock of this class or its slab first: the lowest of those it
- * returned, or the one after the last that it took. XMC_NONE: not known. */
-XMC_FN xmc_u32 xmc_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
-  XMC_AFRESH64(heap);
-  xmc_u32 slot = xmc_fifo_slot(heap, me, cls);
-  return slot == XMC_NONE ? XMC_NONE : xmc_load_relaxed32(&xmc_fifo_at(heap, cls, slot)->hint) - 1u;
-}
-XMC_FN void xmc_set_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page) {
-  XMC_AFRESH64(heap);
-  xmc_u32 slot = xmc_fifo_slot(heap, me, cls);
-  if (slot != XMC_NONE)
-    xmc_store_relaxed32(&xmc_fifo_at(heap, cls, slot)->hint, page + 1u);
-}
-
 /* Returns the pages of a retired Superblock or slab. The first one's entry leads to the retired word, whoever
  * frees there again; the others', which led there too, must not once that page is something else. */
 XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count) {
   XMC_AFRESH64(heap);
   xmc_u32 page = xmc_id_page(heap, id), pages = xmc_superblock_pages(cls, count), i;
+  xmc_u32 slot = xmc_fifo_slot(heap, me, cls), old;
+  XMC_GLOBAL xmc_u32 *entry = xmc_page_entry(heap, page), *hint;
+  if (slot != XMC_NONE) { /* the next one that this slot takes (xmc_pages_take) */
+    hint = &xmc_fifo_at(heap, cls, slot)->hint;
+    old = xmc_load_relaxed32(hint);
+    if (old != page + 1u) {
+      xmc_store_relaxed32(entry + heap->pages, old);
+      xmc_store_relaxed32(hint, page + 1u);
+    }
+  }
   XMC_ROLLED
   for (i = 1; i < pages; i++)
-    xmc_store_relaxed32(xmc_page_entry(heap, page + i), XMC_MAP(XMC_CLASS_OLD | cls, i, 0));
-  if (cls >= XMC_CLASSES)
-    cls -= XMC_CLASSES;
-  if (xmc_hint(heap, me, cls) > page)
-    xmc_set_hint(heap, me, cls, page);
+    xmc_store_relaxed32(entry + i, XMC_MAP(XMC_CLASS_OLD | cls, i, 0));
   xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), pages));
 }
 
@@ -131,7 +126,8 @@ XMC_FN int xmc_is_active_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
 
 /* Gives the memory of a retired Superblock (or slab) back: its pages to the spans, or its place in the slab
  * to the slab. Returns XMC_NONE, or the slab's id if the caller must answer for the slab now. */
-XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 retired) {
+XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls, xmc_u32 id,
+                             xmc_u64 retired) {
   XMC_AFRESH64(heap);
   xmc_u32 bit = 1u << (id & 31u);
   xmc_u64 w;
@@ -141,20 +137,21 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
   }
   cls = xmc_slab_class(cls);
   id = xmc_slab_id(heap, id >> 5);
-  w = xmc_superblock_release(xmc_word_of(heap, id), bit);
+  w = xmc_superblock_release(xmc_at64(heap, words) + id, bit);
   if (!(w & XMC_WORD_LISTED))
     return id;
   /* Somebody answers for the slab. If it is wholly free and another one is in use here, it goes. */
   bit |= xmc_word_free(w);
   if (bit == xmc_full_mask(xmc_word_count(w)) && ((w & XMC_WORD_PARKED) || !xmc_is_active_here(heap, me, cls, id)) &&
-      xmc_superblock_retire(heap, id, cls, w | bit)) {
+      xmc_superblock_retire(xmc_at64(heap, words) + id, cls, w | bit)) {
     xmc_pages_return(heap, me, cls, id, 1);
   }
   return XMC_NONE;
 }
 
-/* The caller answers for a Superblock or slab whose listed bit it set; w is the word as last seen. */
-XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
+/* The caller answers for a Superblock or slab whose listed bit it set; w is the word as last seen; `words`: of the
+ * header. */
+XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_fifo *fifo;
   xmc_u64 active;
@@ -166,21 +163,21 @@ XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, x
       fifo = xmc_fifo_at(heap, cls, slot);
       active = xmc_load_relaxed64(&fifo->active);
       if (xmc_active_id(active) == XMC_NONE &&
-          xmc_cas_release64(&fifo->active, active, xmc_active_next(active, id)) == active) {
+          xmc_cas_hint64(&fifo->active, active, xmc_active_next(active, id)) == active) {
         xmc_fifo_mark_busy(heap, cls, slot);
         return;
       }
     }
-    w = xmc_superblock_retire(heap, id, cls, w);
+    w = xmc_superblock_retire(xmc_at64(heap, words) + id, cls, w);
     if (!w) {
       xmc_put(heap, cls, slot, id);
       return;
     }
-    id = xmc_give_back(heap, me, cls, id, w);
+    id = xmc_give_back(heap, me, words, cls, id, w);
     if (id == XMC_NONE)
       return;
     cls = xmc_slab_class(cls);
-    w = xmc_load_relaxed64(xmc_word_of(heap, id));
+    w = xmc_load_relaxed64(xmc_at64(heap, words) + id);
   }
 }
 
@@ -192,24 +189,29 @@ XMC_FN xmc_u32 xmc_claim_mask(xmc_claim claim) { return (xmc_u32)claim; }
 
 /* Moves a FIFO, whose active Superblock is exhausted with the word w, on to the next. 0: there is none; then the
  * exhausted one is dropped or (`keep`) left for the new one that the caller may put into its seat. */
-XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL xmc_fifo *fifo, xmc_u32 cls, xmc_u32 slot,
-                                 xmc_u64 active, xmc_u64 w, int keep) {
+XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 number, xmc_u32 cls, xmc_u64 active, xmc_u64 w,
+                                 int keep) {
   XMC_AFRESH64(heap);
-  xmc_u32 id = xmc_active_id(active), next = XMC_NONE;
-  int moved, empty = xmc_fifo_looks_empty(fifo);
+  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, number);
+  xmc_u32 id = xmc_active_id(active), next = XMC_NONE, head;
+  xmc_u64 tail;
+  int moved, empty = xmc_fifo_look(fifo, &head, &tail);
   if (id != XMC_NONE && !xmc_superblock_unlist(heap, id, cls, w))
     return 1; /* it has blocks again */
   if (!empty)
+    next = xmc_fifo_dequeue_seen(fifo, head, tail);
+  if (!empty && next == XMC_NONE)
     next = xmc_fifo_dequeue(fifo);
   if (next == XMC_NONE && (keep || id == XMC_NONE))
     return 0;
-  moved = xmc_cas_release64(&fifo->active, active, xmc_active_next(active, next)) == active;
+  moved = xmc_cas_hint64(&fifo->active, active, xmc_active_next(active, next)) == active;
   if (next == XMC_NONE)
     return !moved; /* somebody else moved it on */
+  number -= xmc_fifos_first(heap->fifo_table[cls]); /* the slot */
   if (!moved)
-    xmc_put(heap, cls, slot, next);
+    xmc_put(heap, cls, number, next);
   else if (id == XMC_NONE)
-    xmc_fifo_mark_busy(heap, cls, slot);
+    xmc_fifo_mark_busy(heap, cls, number);
   if (xmc_load_relaxed64(&heap->scarce)) /* it was in nobody's sight for a moment */
     xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
   return 1;
@@ -218,37 +220,41 @@ XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL xmc_fifo *
 /* The FIFO of a slot as a claim that found nothing left it: a new Superblock may take the seat of `active`, which
  * is exhausted or none. */
 typedef struct xmc_seat {
-  xmc_u32 slot; /* XMC_NONE: unbuffered, or unknown */
+  xmc_u32 fifo; /* its number; XMC_NONE: unbuffered, or unknown */
   xmc_u64 active;
 } xmc_seat;
 
-/* Claims up to `want` blocks from the FIFO of one slot, or finds the seat for a new Superblock. */
-XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_u32 slot, xmc_u32 want,
+/* The word of an active Superblock: a guess, because blocks that come and go leave it wholly free. Slabs: a look. */
+XMC_FN xmc_u64 xmc_word_guess(xmc_u32 cls) {
+  return xmc_word_make(cls, xmc_class_count(cls), xmc_full_mask(xmc_class_count(cls))) | XMC_WORD_LISTED;
+}
+XMC_FN xmc_u64 xmc_active_word(XMC_GLOBAL xmcHeap *heap, xmc_u64 words, xmc_u32 cls, xmc_u64 active) {
+  if (cls < XMC_CLASSES || xmc_active_id(active) == XMC_NONE)
+    return xmc_word_guess(cls);
+  return xmc_load_relaxed64(xmc_at64(heap, words) + xmc_active_id(active));
+}
+
+/* Claims up to `want` blocks from the FIFO of one slot, or finds the seat for a new Superblock. seat: the FIFO and its
+ * active Superblock as seen; w: that one's word as seen, or a guess. */
+XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u64 words, xmc_u32 cls, xmc_u32 want, xmc_u64 w,
                                 xmc_seat *seat) {
-  XMC_GLOBAL xmc_fifo *fifo = (XMC_GLOBAL xmc_fifo *)heap + (view.first + slot);
-  XMC_GLOBAL xmc_u64 *word;
-  xmc_u64 active, w = 0;
   xmc_u32 id, take;
-  seat->slot = slot;
-  seat->active = XMC_NONE;
-  if (slot == XMC_NONE)
-    return 0;
-  do { /* again only for a next Superblock, or when somebody else moved the FIFO on */
-    active = xmc_load_relaxed64(&fifo->active);
-    id = xmc_active_id(active);
+  XMC_ROLLED
+  for (;;) { /* again only for a next Superblock, or when somebody else moved the FIFO on */
+    XMC_AFRESH(cls);
+    XMC_AFRESH(seat->fifo);
+    XMC_AFRESH64(words);
+    id = xmc_active_id(seat->active);
     if (id != XMC_NONE) {
-      word = xmc_at64(heap, view.words) + id;
-      /* Blocks that come and go leave the active Superblock wholly free: guess that. Slabs: look. */
-      w = cls < XMC_CLASSES ? xmc_word_make(cls, xmc_class_count(cls), xmc_full_mask(xmc_class_count(cls))) |
-                                  XMC_WORD_LISTED
-                            : xmc_load_relaxed64(word);
-      take = xmc_superblock_claim(word, cls, want, 0, &w);
+      take = xmc_superblock_claim(xmc_at64(heap, words) + id, cls, want, 0, &w);
       if (take)
         return xmc_claim_make(id, take);
     }
-  } while (xmc_fifo_advance(heap, fifo, cls, slot, active, w, 1));
-  seat->active = active;
-  return 0;
+    if (!xmc_fifo_advance(heap, seat->fifo, cls, seat->active, w, 1))
+      return 0;
+    seat->active = xmc_load_relaxed64(&xmc_fifo_number(heap, seat->fifo)->active);
+    w = xmc_active_word(heap, words, cls, seat->active);
+  }
 }
 
 /* Once room is scarce, who takes more of it than it will keep says so before and after: a search that finds
@@ -259,7 +265,7 @@ XMC_FN void xmc_flux_end(XMC_GLOBAL xmcHeap *heap, int moved) {
 }
 
 /* Puts a new Superblock into use: `take` of its blocks are the caller's; for the rest it takes the seat or, if
- * somebody else did, is settled. */
+ * somebody else did, goes into the ring. */
 XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count,
                                  xmc_u32 take, xmc_seat seat) {
   XMC_AFRESH64(heap);
@@ -267,37 +273,69 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   if (!xmc_word_free(w)) {
     xmc_store_relaxed64(xmc_word_of(heap, id), w);
     if (xmc_active_id(seat.active) != XMC_NONE)
-      xmc_cas_relaxed64(&xmc_fifo_at(heap, cls, seat.slot)->active, seat.active,
+      xmc_cas_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
                         xmc_active_next(seat.active, XMC_NONE));
     return;
   }
   w |= XMC_WORD_LISTED;
-  xmc_store_release64(xmc_word_of(heap, id), w);
-  if (seat.slot != XMC_NONE &&
-      xmc_cas_release64(&xmc_fifo_at(heap, cls, seat.slot)->active, seat.active, xmc_active_next(seat.active, id)) ==
+  /* By CAS, whose value is waited for: the seat needs no release of its own. */
+  if (xmc_cas_release64(xmc_word_of(heap, id), XMC_WORD_RETIRED, w) != XMC_WORD_RETIRED)
+    xmc_store_release64(xmc_word_of(heap, id), w); /* a damaged arena's */
+  if (seat.fifo != XMC_NONE &&
+      xmc_cas_hint64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active, xmc_active_next(seat.active, id)) ==
           seat.active) {
     if (xmc_active_id(seat.active) == XMC_NONE) /* else it is marked already */
-      xmc_fifo_mark_busy(heap, cls, seat.slot);
+      xmc_fifo_mark_busy(heap, cls, seat.fifo - xmc_fifos_first(heap->fifo_table[cls]));
     return;
   }
-  xmc_settle(heap, me, cls, id, w);
+  xmc_put(heap, cls, xmc_fifo_slot(heap, me, cls), id);
 }
 
 /* A new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page
- * or XMC_NONE. */
-XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order) {
+ * or XMC_NONE.
+ *
+ * Where to look first is the FIFO's hint: the pages that this slot returned are a stack (xmc_pages_return),
+ *
+ *   hint: page + 1  -->  xmc_next_hint(page)  -->  …  -->  0, or XMC_HINT_ONWARD + page + 1
+ *
+ * at whose end it goes on in steps as wide as all slots, so that they do not meet. It is nobody's property: who takes
+ * pages owns them by the bits of their span, and a stack whose first page is gone is forgotten. */
+#define XMC_HINT_ONWARD 0x80000000u
+XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order, xmc_u32 fifo) {
   XMC_AFRESH64(heap);
-  xmc_u32 page = xmc_hint(heap, me, cls), i;
+  XMC_GLOBAL xmc_u32 *entry;
+  xmc_u32 pages = heap->pages, hint = 0, next = 0, page, i;
+  if (!(pages >> order))
+    return XMC_NONE;
+  if (fifo != XMC_NONE)
+    hint = xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint);
+  page = (hint & ~XMC_HINT_ONWARD) - 1u;
+  if (page < pages && !(hint & XMC_HINT_ONWARD))
+    next = xmc_load_relaxed32(xmc_next_hint(heap, page));
   if (page == XMC_NONE)
     page = xmc_run_home(heap, me, order, xmc_class_is_small(cls) ? cls : cls & 3u);
-  page = xmc_run_take(heap, me, order, page);
+  page = page >> order << order;
+  if (page >= pages || (1u << order) > pages - page)
+    page = (page >> order) % (pages >> order) << order;
+  if (!xmc_run_claim_at(heap, order, page)) {
+    next = 0;
+    XMC_AFRESH(order);
+    XMC_AFRESH(fifo);
+    page = xmc_run_search(heap, me, order, page);
+    if (page == XMC_NONE)
+      return XMC_NONE;
+  }
   XMC_AFRESH(order);
   XMC_AFRESH(cls);
-  if (page != XMC_NONE)
-    xmc_set_hint(heap, me, cls, page + (heap->lanes << order));
+  XMC_AFRESH(fifo);
+  if (fifo != XMC_NONE)
+    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint,
+                        next ? next : XMC_HINT_ONWARD | (page + (heap->lanes << order) + 1u));
+  entry = xmc_page_entry(heap, page);
+  next = XMC_MAP(cls, 0, xmc_class_blocks(cls, 1u << order));
   XMC_ROLLED
-  for (i = 0; page != XMC_NONE && i < 1u << order; i++)
-    xmc_store_relaxed32(xmc_page_entry(heap, page + i), XMC_MAP(cls, i, xmc_class_blocks(cls, 1u << order)));
+  for (i = 0; i < 1u << order; i++)
+    xmc_store_relaxed32(entry + i, next + XMC_MAP(0, i, 0));
   return page;
 }
 
@@ -313,8 +351,8 @@ XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
 
 /* Carves a new Superblock out of 2^order free pages. */
 XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want, xmc_u32 order,
-                                      xmc_seat seat) {
-  xmc_u32 page = xmc_pages_take(heap, me, cls, order), count, take;
+                                      xmc_u32 fifo, xmc_seat seat) {
+  xmc_u32 page = xmc_pages_take(heap, me, cls, order, fifo), count, take;
   if (page == XMC_NONE)
     return 0;
   count = xmc_class_blocks(cls, 1u << order);
@@ -324,8 +362,8 @@ XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
 }
 
 /* Carves a new slab out of a free page: a claim of its first place. */
-XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_seat seat) {
-  xmc_u32 page = xmc_pages_take(heap, me, cls, 0), id;
+XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 fifo, xmc_seat seat) {
+  xmc_u32 page = xmc_pages_take(heap, me, cls, 0, fifo), id;
   if (page == XMC_NONE)
     return 0;
   id = xmc_slab_id(heap, page);
@@ -353,36 +391,58 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   int small = xmc_class_is_small(cls);
   xmc_seat slab_seat;
   xmc_view view;
-  xmc_u64 scarce;
+  xmc_u64 scarce = xmc_load_relaxed64(&heap->scarce);
   xmc_claim claim;
   xmc_view_read(heap, small ? xmc_slab_class(cls) : cls, &view);
-  scarce = xmc_load_relaxed64(&heap->scarce);
   if (scarce)
     xmc_flux_begin(heap);
+  slab_seat.fifo = xmc_view_fifo(view, me);
+  slab_seat.active = XMC_NONE;
   if (small) {
-    claim = xmc_fifo_claim(heap, view, xmc_slab_class(cls), xmc_view_slot(view, me), 1, &slab_seat);
+    claim = 0;
+    if (slab_seat.fifo != XMC_NONE) {
+      slab_seat.active = xmc_load_relaxed64(&xmc_fifo_number(heap, slab_seat.fifo)->active);
+      claim = xmc_fifo_claim(heap, view.words, xmc_slab_class(cls), 1,
+                             xmc_active_word(heap, view.words, xmc_slab_class(cls), slab_seat.active), &slab_seat);
+    }
+    XMC_AFRESH(cls);
+    XMC_AFRESH(seat.fifo);
+    XMC_AFRESH(slab_seat.fifo);
     if (!claim)
-      claim = xmc_slab_carve(heap, me, cls, slab_seat);
+      claim = xmc_slab_carve(heap, me, cls, slab_seat.fifo, slab_seat);
     if (claim)
       claim = xmc_slab_start(heap, me, cls, want, claim, seat);
   } else {
-    claim = xmc_superblock_carve(heap, me, cls, want, xmc_carve_order(cls, want), seat);
+    claim = xmc_superblock_carve(heap, me, cls, want, xmc_carve_order(cls, want), slab_seat.fifo, seat);
   }
   if (scarce)
     xmc_flux_end(heap, claim != 0);
   return claim;
 }
 
-/* Claims 1 to `want` Basicblocks of one Superblock, from the FIFO of a slot or new. 0: the last resort. The view
- * is read anew rather than kept in registers while a Superblock is carved. */
-XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view *view, xmc_u32 cls, xmc_u32 want) {
-  xmc_seat seat;
-  xmc_claim claim = xmc_fifo_claim(heap, *view, cls, xmc_view_slot(*view, me), want, &seat);
+/* Claims 1 to `want` Basicblocks of one Superblock, from the FIFO of a slot or new. 0: the last resort. seat and w as
+ * for xmc_fifo_claim. */
+XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls, xmc_u32 want,
+                                  xmc_u64 w, xmc_seat seat) {
+  xmc_claim claim = xmc_fifo_claim(heap, words, cls, want, w, &seat);
   if (!claim) {
     XMC_AFRESH(cls);
+    XMC_AFRESH(seat.fifo);
     claim = xmc_carve(heap, me, cls, want, seat);
-    xmc_view_read(heap, cls, view);
   }
   return claim;
+}
+
+/* The same for one who has not looked at the FIFO yet. */
+XMC_FN xmc_claim xmc_blocks_claim_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want) {
+  xmc_view view;
+  xmc_seat seat;
+  xmc_view_read(heap, cls, &view);
+  seat.fifo = xmc_view_fifo(view, me);
+  seat.active = XMC_NONE;
+  if (seat.fifo == XMC_NONE)
+    return xmc_carve(heap, me, cls, want, seat);
+  seat.active = xmc_load_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active);
+  return xmc_blocks_claim(heap, me, view.words, cls, want, xmc_word_guess(cls), seat);
 }
 #endif

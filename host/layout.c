@@ -1,6 +1,6 @@
 /* The arena's geometry: how many pages fit beside the tables that describe them.
  *
- * Metadata is 268 bytes a page of 16 KiB (1.64 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,448 a
+ * Metadata is 272 bytes a page of 16 KiB (1.66 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,448 a
  * class in 8 GiB, 69 in 64 MiB. A class gets fewer where its Superblocks are large for the heap, so that
  * what its FIFOs' active Superblocks hold is at most 1/64 of the heap (on GPUs, where they are carved to fit,
  * 1/24 of it, as a rule), and all classes together leave a part of it even if every FIFO of every class is
@@ -60,7 +60,7 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
   h->free_pages = at;
   at = align_up(at + 8u * (uint64_t)h->spans, 64);
   h->page_map = (xmc_u32)at; /* XMC_MAX_SLOTS FIFOs a class are 3 GB */
-  at = align_up(at + 4u * (uint64_t)pages, 64);
+  at = align_up(at + 8u * (uint64_t)pages, 64); /* the entries, and as many hints */
   h->words = at;
   return align_up(at + 8u * (uint64_t)pages * XMC_PAGE_WORDS, 128);
 }

@@ -56,10 +56,8 @@ static void release(groups *g, lot *l, xmc_u32 mask, int number) {
 static lot claim(groups *g, xmc_u32 cls, xmc_u32 want, int number) {
   lot l = {cls, 0, 0};
   xmc_claim taken = 0;
-  xmc_view view;
-  xmc_view_read(g->heap, cls, &view);
-  if (view.count)
-    taken = xmc_blocks_claim(g->heap, xmc_caller(), &view, cls, want);
+  if (xmc_fifos_count(g->heap->fifo_table[cls]))
+    taken = xmc_blocks_claim_first(g->heap, xmc_caller(), cls, want);
   if (taken) {
     l.id = xmc_claim_id(taken);
     l.mask = xmc_claim_mask(taken);

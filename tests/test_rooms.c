@@ -208,11 +208,11 @@ static void superblock_life(void **state) {
   w = xmc_superblock_release(xmc_word_of(heap, 1), 1);
   assert_true(w & XMC_WORD_LISTED);
   assert_int_equal(xmc_word_free(w), 6);
-  assert_false(xmc_superblock_retire(heap, 1, 5, *xmc_word_of(heap, 1)));
+  assert_false(xmc_superblock_retire(xmc_word_of(heap, 1), 5, *xmc_word_of(heap, 1)));
   xmc_superblock_release(xmc_word_of(heap, 1), xmc_full_mask(20) & ~7u);
   assert_true(xmc_word_is_whole(*xmc_word_of(heap, 1)));
-  assert_false(xmc_superblock_retire(heap, 1, 4, *xmc_word_of(heap, 1)));
-  assert_true(xmc_superblock_retire(heap, 1, 5, *xmc_word_of(heap, 1)));
+  assert_false(xmc_superblock_retire(xmc_word_of(heap, 1), 4, *xmc_word_of(heap, 1)));
+  assert_true(xmc_superblock_retire(xmc_word_of(heap, 1), 5, *xmc_word_of(heap, 1)));
   assert_true(*xmc_word_of(heap, 1) == XMC_WORD_RETIRED);
   /* a bad free cannot revive it, and no class can claim from it */
   w = xmc_superblock_release(xmc_word_of(heap, 1), 1u << 9);
@@ -328,16 +328,18 @@ static void own(run_crowd *crowd, xmc_u32 page, xmc_u32 pages, uint32_t from, ui
 
 /* Claims runs in each of the ways there are. Returns the first page of one that holds *pages, or XMC_NONE. */
 static xmc_u32 claim_run(xmcHeap *heap, uint64_t way, xmc_u32 *pages) {
-  xmc_u32 span = 0, order;
+  xmc_u32 span = 0, order, page;
   xmc_u64 mask;
   if (*pages > XMC_SPAN_PAGES)
     return xmc_run_claim_long(heap, *pages);
   if (way % 3 == 0) { /* a Superblock's */
     order = (xmc_u32)way / 3 % 5;
     *pages = 1u << order;
-    return xmc_run_take(heap, xmc_caller(), order,
-                        way >> 50 & 1 ? (xmc_u32)(way >> 51)
-                                      : xmc_run_home(heap, xmc_caller(), order, (xmc_u32)(way >> 32) % 15));
+    if (!(heap->pages >> order))
+      return XMC_NONE;
+    page = way >> 50 & 1 ? (xmc_u32)(way >> 51) : xmc_run_home(heap, xmc_caller(), order, (xmc_u32)(way >> 32) % 15);
+    page = (page >> order) % (heap->pages >> order) << order;
+    return xmc_run_claim_at(heap, order, page) ? page : xmc_run_search(heap, xmc_caller(), order, page);
   }
   mask = xmc_run_claim(heap, xmc_caller(), *pages, 1 + (xmc_u32)way % 3, (int)(way >> 40 & 1), &span);
   if (!mask)

@@ -287,7 +287,7 @@ inline carve(v_cls) {
         :: else
         fi;
         if
-        :: take == 1 && !won -> settle(v_cls, id)
+        :: take == 1 && !won -> put(v_cls, id)
         :: else
         fi;
         break
