@@ -10,7 +10,8 @@
 #include "supply.cl"
 
 /* `data`: of the header */
-XMC_FN XMC_GLOBAL char *xmc_block_at(XMC_GLOBAL xmcHeap *heap, xmc_u64 data, xmc_u32 cls, xmc_u32 id, xmc_u32 bit) {
+XMC_FN XMC_GLOBAL char *xmc_block_at(XMC_GLOBAL xmcHeap *heap, xmc_u64 data, xmc_u32 cls, xmc_u32 id,
+                                     xmc_u32 bit) {
   return (XMC_GLOBAL char *)heap + data + ((xmc_u64)(id >> 5) << XMC_PAGE_SHIFT) +
          ((id & 31u) * 32u + bit) * xmc_class_bytes(cls);
 }
@@ -30,8 +31,8 @@ XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u3
 
 /* A run of pages as one block, its first page `phase` above a multiple of `align` pages (a power of two).
  * Returns the page or XMC_NONE. `anywhere` as for xmc_run_claim. */
-XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align, xmc_u32 phase,
-                                     int anywhere) {
+XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align,
+                                     xmc_u32 phase, int anywhere) {
   xmc_u32 want = pages + align - 1u, page, first;
   if (want > XMC_SPAN_PAGES) {
     page = xmc_run_claim_long(heap, want);
@@ -60,8 +61,8 @@ typedef struct xmc_place {
   xmc_u32 rest; /* bytes from the start of the block */
 } xmc_place;
 
-/* What a release needs of the header, read at once. (Structures go by pointer: for those that functions return,
- * LLVM makes what Oclgrind lacks.) */
+/* What a release needs of the header, read at once. (Structures go by pointer: for those that functions
+ * return, LLVM makes what Oclgrind lacks.) */
 typedef struct xmc_map_view {
   xmc_u64 magic, data, words;
   xmc_u64 map; /* page_map, and pages above it */
@@ -70,14 +71,17 @@ XMC_FN void xmc_map_view_read(XMC_GLOBAL xmcHeap *heap, xmc_map_view *view) {
   xmc_load_four(&heap->magic, &view->magic, &view->data, &view->words, &view->map);
 }
 
-XMC_FN void xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL const void *ptr, xmc_place *place) {
+XMC_FN void xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL const void *ptr,
+                     xmc_place *place) {
   xmc_u64 offset = (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap) - view.data;
   xmc_u64 page = offset >> XMC_PAGE_SHIFT;
   int inside = (view.magic == XMC_MAGIC) & (page < view.map >> 32);
   xmc_u64 at = (view.map & 0xffffffffu) + 4u * page;
   /* No branch before the access: the header's first word stands in for an entry that is not there. */
-  xmc_u32 entry = xmc_load_relaxed32((XMC_GLOBAL xmc_u32 *)((XMC_GLOBAL char *)heap + (inside ? at : 0))), block;
-  xmc_u32 back = (entry >> 8) & 0xffu, r = ((xmc_u32)offset & (XMC_PAGE_BYTES - 1u)) + (back << XMC_PAGE_SHIFT);
+  xmc_u32 entry = xmc_load_relaxed32((XMC_GLOBAL xmc_u32 *)((XMC_GLOBAL char *)heap + (inside ? at : 0))),
+          block;
+  xmc_u32 back = (entry >> 8) & 0xffu,
+          r = ((xmc_u32)offset & (XMC_PAGE_BYTES - 1u)) + (back << XMC_PAGE_SHIFT);
   place->cls = inside ? entry & 0xffu : XMC_CLASS_NONE;
   place->id = (xmc_u32)page * 32u;
   place->bit = 0;
@@ -110,8 +114,7 @@ XMC_COLD_FN void xmc_count_double_free(XMC_GLOBAL xmcHeap *heap, xmc_u64 offset,
 }
 XMC_FN void xmc_count_invalid_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) {
   xmc_add_relaxed64(&heap->invalid_frees, 1);
-  xmc_cas_relaxed64(&heap->first_invalid_free, 0,
-                    xmc_arena_offset(heap, ptr) + 1u);
+  xmc_cas_relaxed64(&heap->first_invalid_free, 0, xmc_arena_offset(heap, ptr) + 1u);
 }
 XMC_FN void xmc_count_failure(XMC_GLOBAL xmcHeap *heap, size_t size) {
   XMC_AFRESH64(heap);
@@ -122,24 +125,29 @@ XMC_FN void xmc_count_failure(XMC_GLOBAL xmcHeap *heap, size_t size) {
 
 /* Gives a listed Superblock back if it is still wholly free; w is its word as last seen. Returns XMC_NONE, or
  * the slab that the caller must answer for now. */
-XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls, xmc_u32 id,
-                                      xmc_u64 w) {
+XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls,
+                                      xmc_u32 id, xmc_u64 w) {
   XMC_AFRESH64(heap);
   w = xmc_superblock_retire(xmc_at64(heap, words) + id, cls, w);
   return w ? xmc_give_back(heap, me, words, cls, id, w) : XMC_NONE;
 }
 
-/* Releases `bits` of one Superblock on behalf of `lanes` frees. `words`: of the header. */
-XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls, xmc_u32 id,
-                               xmc_u32 bits, xmc_u32 lanes) {
-  xmc_u64 old, now;
-  xmc_u32 bad;
-  old = xmc_superblock_release(xmc_at64(heap, words) + id, bits);
-  now = old | XMC_WORD_LISTED | bits;
-  bad = lanes - xmc_popcount32(bits & ~xmc_word_free(old));
+/* Is that all? Most often: somebody answers for the Superblock, none of the frees was a bad one, and it does
+ * not go back now. old: the word before the release. */
+XMC_FN int xmc_release_is_all(xmc_u32 cls, xmc_u32 bits, xmc_u32 lanes, xmc_u64 old) {
+  return (old & (XMC_WORD_LISTED | XMC_WORD_PARKED)) == XMC_WORD_LISTED && !(bits & xmc_word_free(old)) &&
+         xmc_popcount32(bits) == lanes && (xmc_class_order(cls) == 0 || !xmc_word_is_whole(old | bits));
+}
+
+/* The rest of a release, when there is more to do. */
+XMC_COLD_FN void xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls,
+                                     xmc_u32 id, xmc_u32 bits, xmc_u32 lanes, xmc_u64 old) {
+  xmc_u64 now = old | XMC_WORD_LISTED | bits;
+  xmc_u32 bad = lanes - xmc_popcount32(bits & ~xmc_word_free(old));
   if (bad) {
     xmc_u32 which = xmc_word_free(old) & bits ? xmc_word_free(old) & bits : bits;
-    xmc_count_double_free(heap, xmc_arena_offset(heap, xmc_block_address(heap, cls, id, xmc_lowest32(which))), bad);
+    xmc_count_double_free(heap, xmc_arena_offset(heap, xmc_block_address(heap, cls, id, xmc_lowest32(which))),
+                          bad);
   }
   if (old & XMC_WORD_LISTED) {
     /* Somebody answers for it. A parked one goes when it is wholly free; so does one of several pages that
@@ -155,6 +163,14 @@ XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 wor
     now = xmc_load_relaxed64(xmc_at64(heap, words) + id);
   }
   xmc_settle(heap, me, words, cls, id, now);
+}
+
+/* Releases `bits` of one Superblock on behalf of `lanes` frees. `words`: of the header. */
+XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls, xmc_u32 id,
+                               xmc_u32 bits, xmc_u32 lanes) {
+  xmc_u64 old = xmc_superblock_release(xmc_at64(heap, words) + id, bits);
+  if (!xmc_release_is_all(cls, bits, lanes, old))
+    xmc_blocks_released(heap, me, words, cls, id, bits, lanes, old);
 }
 
 /* Releases a Memoryblock; whoever retires its word owns it. */

@@ -60,13 +60,8 @@
 typedef uint xmc_u32;
 typedef ulong xmc_u64;
 #define XMC_GLOBAL __global
-/* NVIDIA: nothing is left as a function; platform.h says why (XMC_OWN). Debug builds would take minutes so. */
 #ifndef XMC_FN
-#if XMC_NVIDIA && !XMC_DEBUG
 #define XMC_FN static inline
-#else
-#define XMC_FN static inline
-#endif
 #endif
 #else
 #include <stddef.h>
@@ -86,9 +81,9 @@ typedef uint64_t xmc_u64;
 #define XMC_PAGE_BYTES (1u << XMC_PAGE_SHIFT) /* 16 KiB */
 #define XMC_SPAN_PAGES 64u                    /* pages a span: bits of one word */
 #define XMC_SPAN_SHIFT 6
-#define XMC_ORDERS 7        /* run lengths 1, 2, 4 … 64 pages */
+#define XMC_ORDERS 7 /* run lengths 1, 2, 4 … 64 pages */
 #define XMC_INDEX_LEVELS 3
-#define XMC_PAGE_WORDS 33u  /* 32 for Superblocks, 1 for the slab */
+#define XMC_PAGE_WORDS 33u /* 32 for Superblocks, 1 for the slab */
 #define XMC_NONE 0xffffffffu
 
 /* Size classes: 8 steps of 16 B to 128 B, then 4 steps a doubling to 8 KiB. Classes below
@@ -100,7 +95,8 @@ typedef uint64_t xmc_u64;
 #define XMC_CLASS_MEMORYBLOCK 0xfdu /* first page of a Memoryblock */
 #define XMC_CLASS_BODY 0xfeu        /* further pages of a Memoryblock */
 #define XMC_CLASS_NONE 0xffu
-#define XMC_CLASS_OLD 0x40u /* + class: further pages of a Superblock that went back; until they are used again */
+#define XMC_CLASS_OLD \
+  0x40u /* + class: further pages of a Superblock that went back; until they are used again */
 
 /* State words */
 #define XMC_WORD_LISTED ((xmc_u64)1 << 32)
@@ -118,10 +114,10 @@ typedef uint64_t xmc_u64;
 /* The papers' FIFO (2011, figure 7) of 32-bit Superblock ids, and the Superblock in use beside it. */
 #define XMC_FIFO_SIZE 4u /* messages; a power of two, so that sequence numbers may wrap */
 typedef struct xmc_fifo {
-  xmc_u64 active;                 /* id of the Superblock requests are served from, or XMC_NONE */
-  xmc_u64 tail;                   /* the whole tail message: sequence number << 32 | payload */
-  xmc_u32 head;                   /* sequence number of the head message */
-  xmc_u32 hint;                   /* where to take pages first: xmc_pages_take */
+  xmc_u64 active; /* id of the Superblock requests are served from, or XMC_NONE */
+  xmc_u64 tail;   /* the whole tail message: sequence number << 32 | payload */
+  xmc_u32 head;   /* sequence number of the head message */
+  xmc_u32 hint;   /* where to take pages first: xmc_pages_take */
   xmc_u32 spare[2];
   xmc_u64 message[XMC_FIFO_SIZE]; /* message n is at n % XMC_FIFO_SIZE */
 } xmc_fifo;
@@ -138,13 +134,14 @@ typedef struct xmc_bitmap {
 #define XMC_COALESCE_CLASS 2
 
 typedef struct xmcHeap {
-  xmc_u64 magic;      /* XMC_MAGIC, written last */
-  xmc_u64 data;       /* byte offset of page 0 */
-  xmc_u64 words;      /* byte offsets of the tables above; what each call needs is read at once (xmc_view) */
+  xmc_u64 magic; /* XMC_MAGIC, written last */
+  xmc_u64 data;  /* byte offset of page 0 */
+  xmc_u64 words; /* byte offsets of the tables above; what each call needs is read at once (xmc_view) */
   xmc_u32 page_map;
   xmc_u32 pages;
-  xmc_u64 fifo_table[XMC_ALL_CLASSES]; /* of each class: its first FIFO, counted from the arena's start; above it, their number */
-  xmc_u32 spans;      /* ceil(pages / 64) */
+  xmc_u64 fifo_table[XMC_ALL_CLASSES]; /* of each class: its first FIFO, counted from the arena's start; above
+                                          it, their number */
+  xmc_u32 spans;                       /* ceil(pages / 64) */
   xmc_u32 spare;
   xmc_u64 free_pages;
   xmc_u64 bytes;      /* size of the arena */
@@ -153,9 +150,9 @@ typedef struct xmcHeap {
   xmc_bitmap busy;
   xmc_bitmap parked;
   xmc_u64 index[XMC_INDEX_LEVELS]; /* span_index.cl */
-  xmc_u64 data_room;  /* bytes from the end of the tables to the end of the arena */
-  xmc_u32 fifo_start; /* first sequence number of every FIFO */
-  xmc_u32 debug;      /* XMC_DEBUG level the heap was made for */
+  xmc_u64 data_room;               /* bytes from the end of the tables to the end of the arena */
+  xmc_u32 fifo_start;              /* first sequence number of every FIFO */
+  xmc_u32 debug;                   /* XMC_DEBUG level the heap was made for */
   xmc_u32 lanes; /* sub-groups that may run at the same time: the device's, whatever the number of FIFOs */
   xmc_u32 life;  /* debug heaps: another random number after each creation and reset; else 0 */
   /* Counted on the failure path only; see xmc_heap_stats in xmalloc.h. */
@@ -164,12 +161,12 @@ typedef struct xmcHeap {
   xmc_u64 first_failure_id;
   xmc_u64 double_frees;
   xmc_u64 invalid_frees;
-  xmc_u64 first_double_free;  /* offset in the arena + 1, so that 0 means none */
+  xmc_u64 first_double_free; /* offset in the arena + 1, so that 0 means none */
   xmc_u64 first_invalid_free;
-  xmc_u64 scarce;             /* 1 once a request came to the last resort: then the next is kept */
-  xmc_u64 flux;               /* bits 0..31: work-items that just now hold more room than they will keep; above:
-                                 moves when room became findable that a search may just have missed */
-  xmc_u64 red_zone_errors;    /* debug heaps, from here on */
+  xmc_u64 scarce;          /* 1 once a request came to the last resort: then the next is kept */
+  xmc_u64 flux;            /* bits 0..31: work-items that just now hold more room than they will keep; above:
+                              moves when room became findable that a search may just have missed */
+  xmc_u64 red_zone_errors; /* debug heaps, from here on */
   xmc_u64 first_red_zone_error; /* offset in the arena + 1, as above */
   xmc_u64 use_after_frees;
   xmc_u64 first_use_after_free;

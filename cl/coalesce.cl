@@ -39,7 +39,8 @@ XMC_FN xmc_u64 xmc_lane_key(XMC_GLOBAL xmcHeap *heap, xmc_u32 key) {
 }
 
 /* A block of the class, or 0 when the caller's FIFO, its slab and the pages have none. view.count > 0 */
-XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view, xmc_u32 cls) {
+XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view,
+                                             xmc_u32 cls) {
   xmc_u64 w = xmc_word_guess(cls);
   xmc_claim claim;
   xmc_seat seat;
@@ -63,7 +64,8 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
     } else if (rank == 0) {
       XMC_AFRESH(cls);
       XMC_AFRESH(seat.fifo);
-      claim = xmc_blocks_claim(heap, me, view.words, cls, sizeof group == 4 || want < 32u ? want : 32u, w, seat);
+      claim =
+          xmc_blocks_claim(heap, me, view.words, cls, sizeof group == 4 || want < 32u ? want : 32u, w, seat);
       take = xmc_claim_mask(claim);
       id = xmc_claim_id(claim);
       /* This lane's last turn. The others know the rest: it need not stay in registers here. */
@@ -91,7 +93,8 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   seat.fifo = xmc_view_fifo(view, me);
   seat.active = xmc_load_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active);
   claim = xmc_blocks_claim(heap, me, view.words, cls, 1, w, seat);
-  return claim ? xmc_block_at(heap, view.data, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim))) : 0;
+  return claim ? xmc_block_at(heap, view.data, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim)))
+               : 0;
 #endif
 }
 
@@ -124,7 +127,9 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, x
   XMC_GLOBAL char *block = 0;
   if (view.count) /* an unbuffered heap takes what is parked before it carves */
     block = xmc_class_malloc_try(heap, me, view, cls);
-  return block ? block : xmc_class_malloc_last(heap, me, cls);
+  if (!block && heap->magic == XMC_MAGIC)
+    block = xmc_class_malloc_last(heap, me, cls);
+  return block;
 }
 
 /* Runs of up to 64 pages: lanes that want as many take them from one span by one CAS. */
@@ -148,7 +153,8 @@ XMC_FN xmc_u32 xmc_run_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page
     if (rank < got) {
       rank *= pages;
       got = xmc_popcount32(low);
-      return span * XMC_SPAN_PAGES + (rank < got ? xmc_nth_bit(low, rank) : 32u + xmc_nth_bit(high, rank - got));
+      return span * XMC_SPAN_PAGES +
+             (rank < got ? xmc_nth_bit(low, rank) : 32u + xmc_nth_bit(high, rank - got));
     }
     if (!got)
       return XMC_NONE;
@@ -192,14 +198,20 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, 
   xmc_u32 bits = 1u << place.bit, lanes = 1;
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_at64(heap, words) + place.id));
+  xmc_u64 old;
+  int ask = xmc_lanes_below(group) == 0;
   lanes = xmc_lanes_count(group);
   if (lanes > 1u) {
     xmc_lanes_sync(group); /* what each lane wrote, the first one releases */
     bits = xmc_lanes_or32(group, bits);
   }
-  if (xmc_lanes_below(group) == 0)
+  /* All lanes walk along: most often this is all. */
+  old = xmc_or_release64_if(ask, xmc_at64(heap, words) + place.id, XMC_WORD_LISTED | bits);
+  if (ask && !xmc_release_is_all(place.cls, bits, lanes, old))
+    xmc_blocks_released(heap, me, words, place.cls, place.id, bits, lanes, old);
+#else
+  xmc_blocks_release(heap, me, words, place.cls, place.id, bits, lanes);
 #endif
-    xmc_blocks_release(heap, me, words, place.cls, place.id, bits, lanes);
 }
 
 /* Compartments (2011, figures 3 and 4) */
@@ -229,7 +241,8 @@ XMC_FN xmc_u64 xmc_compartment_find(XMC_GLOBAL xmcHeap *heap, xmc_place place, X
 #if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT
 XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 size) {
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, 0)), rest;
-  xmc_u32 mine = xmc_compartment_bytes(size), before = 0, total = XMC_COALESCED_HEADER_BYTES, lane, cls, ask, alone;
+  xmc_u32 mine = xmc_compartment_bytes(size), before = 0, total = XMC_COALESCED_HEADER_BYTES, lane, cls, ask,
+          alone;
   xmc_u32 first = xmc_lanes_first(group), low, high;
   XMC_GLOBAL char *block = 0;
   xmc_u64 offset = 0;
@@ -273,8 +286,8 @@ XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
 #endif
 
 /* Frees a compartment; whoever clears its header owns it, the last of the block frees the block. */
-XMC_COLD_FN void xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place place, XMC_GLOBAL char *ptr,
-                                      xmc_u64 header) {
+XMC_COLD_FN void xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place place,
+                                      XMC_GLOBAL char *ptr, xmc_u64 header) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *count = (XMC_GLOBAL xmc_u64 *)(ptr - place.rest);
   if (xmc_cas_relaxed64((XMC_GLOBAL xmc_u64 *)ptr - 1, header, 0) != header)

@@ -36,8 +36,8 @@ typedef struct xmcGroupScratch {
 #endif
 } xmcGroupScratch;
 
-/* Functions that take local memory must be inlined: PoCL 3.1 turns a kernel's __local variables into arguments
- * and misses the uses that the compiler moved into called functions. */
+/* Functions that take local memory must be inlined: PoCL 3.1 turns a kernel's __local variables into
+ * arguments and misses the uses that the compiler moved into called functions. */
 #define XMC_LOCAL_FN __attribute__((always_inline)) XMC_FN
 
 #if !XMC_COLLECTIVE_EACH
@@ -114,7 +114,8 @@ XMC_LOCAL_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_
 }
 
 /* As xmcFree, for all work-items of the work-group together. */
-XMC_LOCAL_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, __local xmcGroupScratch *scratch) {
+XMC_LOCAL_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr,
+                                   __local xmcGroupScratch *scratch) {
 #if XMC_COLLECTIVE_EACH
   (void)scratch;
   xmcFree(heap, ptr);
@@ -168,8 +169,12 @@ XMC_FN xmc_u32 xmc_sub_group_rank(int mine, xmc_u32 *count) {
     xmc_u32 lane = get_sub_group_local_id(), word = lane >> 5, below = (1u << (lane & 31u)) - 1u;
     *count = popcount(b.x) + popcount(b.y) + popcount(b.z) + popcount(b.w);
     return popcount(b.x & (word > 0u ? ~0u : below)) +
-           popcount(b.y & (word > 1u ? ~0u : word == 1u ? below : 0u)) +
-           popcount(b.z & (word > 2u ? ~0u : word == 2u ? below : 0u)) +
+           popcount(b.y & (word > 1u    ? ~0u
+                           : word == 1u ? below
+                                        : 0u)) +
+           popcount(b.z & (word > 2u    ? ~0u
+                           : word == 2u ? below
+                                        : 0u)) +
            popcount(b.w & (word == 3u ? below : 0u));
   }
   *count = sub_group_reduce_add((xmc_u32)(mine != 0));

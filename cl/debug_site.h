@@ -1,5 +1,5 @@
-/* Level 3 of debug.cl: the calls become macros that pass on where they stand. Last of all, so that the library's own
- * functions keep their names.
+/* Level 3 of debug.cl: the calls become macros that pass on where they stand. Last of all, so that the
+ * library's own functions keep their names.
  */
 #ifndef XMC_DEBUG_SITE_H
 #define XMC_DEBUG_SITE_H

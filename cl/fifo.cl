@@ -79,8 +79,7 @@ XMC_FN xmc_u32 xmc_fifo_dequeue(XMC_GLOBAL xmc_fifo *fifo) {
       return XMC_NONE;
     if (number != head)
       message = xmc_load_relaxed64(&fifo->message[head % XMC_FIFO_SIZE]);
-    if (xmc_message_number(message) == head &&
-        xmc_cas_release32(&fifo->head, head, head + 1u) == head)
+    if (xmc_message_number(message) == head && xmc_cas_release32(&fifo->head, head, head + 1u) == head)
       return xmc_message_payload(message);
   }
 }
@@ -97,8 +96,9 @@ XMC_FN int xmc_fifo_looks_empty(XMC_GLOBAL xmc_fifo *fifo) {
   return xmc_fifo_look(fifo, &head, &tail);
 }
 
-/* One try to take the payload of a FIFO that did not look empty. Its number tells that the message is the head's,
- * however old the look was, and the CAS that nobody else takes it; so this needs no order. XMC_NONE: not so. */
+/* One try to take the payload of a FIFO that did not look empty. Its number tells that the message is the
+ * head's, however old the look was, and the CAS that nobody else takes it; so this needs no order. XMC_NONE:
+ * not so. */
 XMC_FN xmc_u32 xmc_fifo_dequeue_seen(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 head, xmc_u64 tail) {
   xmc_u64 message = tail;
   if (xmc_message_number(message) != head)

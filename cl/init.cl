@@ -27,8 +27,8 @@ XMC_FN xmc_u64 xmc_index_init_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_
   return word;
 }
 
-XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 items, xmc_u32 i,
-                            xmc_u32 n) {
+XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 items,
+                            xmc_u32 i, xmc_u32 n) {
   xmc_u32 leaves = xmc_bitmap_leaf_words(items), w;
   for (w = i; w < leaves; w += n)
     xmc_at64(heap, map->leaf)[w] = 0;

@@ -61,10 +61,11 @@ XMC_FN void xmc_run_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 page
 }
 
 /* Claims up to `want` runs of `pages` (at most 64) in one span by one CAS; at least one, or 0. Returns
- * their pages as a mask: the r-th run (from 0) begins at its r * pages-th set bit. Runs of 2^k pages are taken
- * at multiples of 2^k only, but for `anywhere`: where they are shifted by a page that is in use for a moment, the
- * span frays and holds one run less. */
-XMC_FN xmc_u64 xmc_span_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages, xmc_u32 want, int anywhere) {
+ * their pages as a mask: the r-th run (from 0) begins at its r * pages-th set bit. Runs of 2^k pages are
+ * taken at multiples of 2^k only, but for `anywhere`: where they are shifted by a page that is in use for a
+ * moment, the span frays and holds one run less. */
+XMC_FN xmc_u64 xmc_span_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages, xmc_u32 want,
+                              int anywhere) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span);
   xmc_u64 seen = xmc_load_relaxed64(word), starts, mask, old;
@@ -106,8 +107,8 @@ XMC_FN void xmc_span_mend(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order)
     xmc_index_add(heap, 0, span, wrong);
 }
 
-/* Claims the run of 2^order pages at `page`, a multiple of that, if it is free. Runs at fixed places need no CAS:
- * neighbours in the span that come and go do not matter. */
+/* Claims the run of 2^order pages at `page`, a multiple of that, if it is free. Runs at fixed places need no
+ * CAS: neighbours in the span that come and go do not matter. */
 XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 page) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, page >> XMC_SPAN_SHIFT);
@@ -125,15 +126,15 @@ XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 pag
 
 #define XMC_RUN_TURNS 8u
 
-/* Where a slot looks first for runs of 2^order pages: the one with its number, at the low end of the heap; each kind
- * further up. */
+/* Where a slot looks first for runs of 2^order pages: the one with its number, at the low end of the heap;
+ * each kind further up. */
 XMC_FN xmc_u32 xmc_run_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 kind) {
   XMC_AFRESH64(heap);
   return (xmc_slot_hint(me, heap->lanes) + kind * heap->lanes) << order;
 }
 
-/* A run of 2^order pages: its first page, or XMC_NONE. First any in the span of `page`, which is in the heap, and in
- * spans whole rounds of slots further up; then what the index knows. */
+/* A run of 2^order pages: its first page, or XMC_NONE. First any in the span of `page`, which is in the heap,
+ * and in spans whole rounds of slots further up; then what the index knows. */
 XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page) {
   XMC_AFRESH64(heap);
   xmc_u32 turn, span;
@@ -242,9 +243,9 @@ XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
   return XMC_NONE;
 }
 
-/* Runs that the index misses, because a work-item stopped half-way, are found by looking at the spans: part of
- * the last resort, shared by those who come there. Returns 1 if it mended something or saw 2^order free pages at a
- * multiple of that. */
+/* Runs that the index misses, because a work-item stopped half-way, are found by looking at the spans: part
+ * of the last resort, shared by those who come there. Returns 1 if it mended something or saw 2^order free
+ * pages at a multiple of that. */
 #define XMC_SWEEP_SPANS (XMC_SIMT ? 512u : XMC_NONE)
 XMC_FN int xmc_index_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order) {
   XMC_AFRESH64(heap);

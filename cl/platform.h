@@ -9,17 +9,15 @@
  *     at device scope; read-modify-writes return the old value; hints order as acquire and release do, for
  *     callers whose next access depends on that value
  *   xmc_mul_high64, xmc_popcount32, xmc_lowest32, xmc_lowest64, xmc_highest32 (argument not 0)
- *   xmc_caller()          who calls, for the next two: taken once at the top of a call and handed down as `me`
- *                         (PoCL inlines whatever asks for ids, so that nothing below may)
- *   xmc_slot_hint(me, slots)  the FIFO slot of the caller, below `slots`: two work-items that run at the same
- *                         time should get two; only speed depends on it
- *   xmc_any_number(me)    differs between callers and calls, to spread searches
- *   xmc_work_item()       global linear id, for reports
- * and, where XMC_SIMT is 1, for work-items in lock step, from any control flow:
+ *   xmc_caller()          who calls, for the next two: taken once at the top of a call and handed down as
+ * `me` (PoCL inlines whatever asks for ids, so that nothing below may) xmc_slot_hint(me, slots)  the FIFO
+ * slot of the caller, below `slots`: two work-items that run at the same time should get two; only speed
+ * depends on it xmc_any_number(me)    differs between callers and calls, to spread searches xmc_work_item()
+ * global linear id, for reports and, where XMC_SIMT is 1, for work-items in lock step, from any control flow:
  *   xmc_lanes             set of lanes
  *   xmc_lanes_matching(key), xmc_lanes_count(m), xmc_lanes_below(m): lanes of m before me
  *   xmc_lanes_first(m), xmc_lanes_drop(m, n): without the n lowest; xmc_lane()
- *   xmc_cas_acquire64_if(ask, …): only if ask, else it returns `expected`
+ *   xmc_cas_acquire64_if(ask, …), xmc_or_release64_if(ask, …): only if ask, else they return `expected` and 0
  *   xmc_shuffle32(m, value, lane), xmc_lanes_or32(m, value), xmc_lanes_sync(m): m is the set of callers
  *
  * Feature macros are always defined, 0 or 1; each can be set by -D. Scope is the device (all SVM
@@ -67,20 +65,22 @@
 #else
 #define XMC_ROLLED
 #endif
-/* XMC_AFRESH: off the fast path, where a value is used again much later. Makes the compiler derive anew what it would
- * otherwise compute once and keep in registers all the way (masks, addresses, a class's size and order).
+/* XMC_AFRESH: off the fast path, where a value is used again much later. Makes the compiler derive anew what
+ * it would otherwise compute once and keep in registers all the way (masks, addresses, a class's size and
+ * order).
  *
- * XMC_OWN: at the top of each public call that is not only others. Adds 0 to the heap's address, in a way that ptxas
- * takes for different lanes' different numbers. It keeps what is the same for a whole sub-group in uniform registers,
- * also over branches, where a diverged part of the sub-group overwrites them (seen with CUDA 13.0: the upper half of
- * an address was a mask of lanes). For the same reason nothing is left as a function there (XMC_FN). */
+ * XMC_OWN: at the top of each public call that is not only others. Adds 0 to the heap's address, in a way
+ * that ptxas takes for different lanes' different numbers. It keeps what is the same for a whole sub-group in
+ * uniform registers, also over branches, where a diverged part of the sub-group overwrites them (seen with
+ * CUDA 13.0: the upper half of an address was a mask of lanes). */
 #if XMC_NVIDIA
 #define XMC_AFRESH(x) __asm volatile("mov.b32 %0, %0;" : "+r"(x))
 #define XMC_AFRESH64(x) __asm volatile("mov.b64 %0, %0;" : "+l"(x))
 #define XMC_OWN(x) \
-  __asm volatile("{ .reg .u32 z; .reg .u64 y; mov.u32 z, %%lanemask_lt; shr.u32 z, z, 31; cvt.u64.u32 y, z; " \
-                 "add.u64 %0, %0, y; }" \
-                 : "+l"(x))
+  __asm volatile( \
+      "{ .reg .u32 z; .reg .u64 y; mov.u32 z, %%lanemask_lt; shr.u32 z, z, 31; cvt.u64.u32 y, z; " \
+      "add.u64 %0, %0, y; }" \
+      : "+l"(x))
 #else
 #define XMC_AFRESH(x) ((void)0)
 #define XMC_AFRESH64(x) ((void)0)
@@ -89,10 +89,16 @@
 
 /* Functions off the fast path. On CPU devices they are called: a kernel with all of them in every place that
  * allocates takes minutes to compile. On GPUs calls cost more registers than they save. */
-#if XMC_SIMT && defined(__OPENCL_C_VERSION__)
+#if XMC_SIMT && defined(__OPENCL_C_VERSION__) && !XMC_DEBUG
 #define XMC_COLD_FN XMC_FN
 #else
 #define XMC_COLD_FN static __attribute__((noinline, unused))
+#endif
+/* Debug calls, which NVIDIA's compiler would take minutes to put into every place that allocates. */
+#if XMC_NVIDIA
+#define XMC_DEBUG_FN static __attribute__((noinline))
+#else
+#define XMC_DEBUG_FN XMC_FN
 #endif
 
 #if !defined(__OPENCL_C_VERSION__)

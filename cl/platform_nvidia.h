@@ -25,10 +25,7 @@
 #define XMC_PTX_CAS(name, type, reg, op) \
   XMC_FN type name(XMC_GLOBAL type *p, type expected, type desired) { \
     type old; \
-    __asm volatile(op " %0, [%1], %2, %3;" \
-                   : "=" reg(old) \
-                   : "l"(p), reg(expected), reg(desired) \
-                   : "memory"); \
+    __asm volatile(op " %0, [%1], %2, %3;" : "=" reg(old) : "l"(p), reg(expected), reg(desired) : "memory"); \
     return old; \
   }
 
@@ -66,7 +63,6 @@ XMC_PTX_RMW(xmc_and_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.and.b64")
 XMC_PTX_RMW(xmc_add_relaxed64, xmc_u64, "l", "atom.relaxed.gpu.global.add.u64")
 XMC_PTX_RMW(xmc_add_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.add.u64")
 #define XMC_HAS_ATOMICS 1
-
 
 /* The multiprocessor and its warp: one FIFO for each resident sub-group. Both may change while a kernel
  * runs (preemption), which only costs speed. */
@@ -108,7 +104,10 @@ XMC_FN xmc_u32 xmc_lanes_below(xmc_lanes m) {
 }
 XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
   xmc_u32 r;
-  __asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, %3;" : "=r"(r) : "r"(value), "r"(lane), "r"(m) : "memory");
+  __asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, %3;"
+                 : "=r"(r)
+                 : "r"(value), "r"(lane), "r"(m)
+                 : "memory");
   return r;
 }
 /* Only if `ask`; else it returns `expected`. Without a branch: no lane leaves the others. */
@@ -119,6 +118,15 @@ XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expe
                  : "=&l"(old)
                  : "l"(p), "l"(expected), "l"(desired), "r"(ask)
                  : "memory");
+  return old;
+}
+XMC_FN xmc_u64 xmc_or_release64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 bits) {
+  xmc_u64 old;
+  __asm volatile(
+      "{ .reg .pred q; setp.ne.s32 q, %3, 0; mov.b64 %0, 0; @q atom.release.gpu.global.or.b64 %0, [%1], %2; }"
+      : "=&l"(old)
+      : "l"(p), "l"(bits), "r"(ask)
+      : "memory");
   return old;
 }
 XMC_FN void xmc_lanes_sync(xmc_lanes m) { __asm volatile("bar.warp.sync %0;" : : "r"(m) : "memory"); }

@@ -19,10 +19,12 @@ XMC_FN xmc_u32 xmc_lowest64(xmc_u64 x) { return 63u - (xmc_u32)clz(x & -x); }
 XMC_FN xmc_u32 xmc_highest32(xmc_u32 x) { return 31u - clz(x); }
 
 XMC_FN xmc_u32 xmc_group_id(void) {
-  return (xmc_u32)((get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + get_group_id(0));
+  return (xmc_u32)((get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) +
+                   get_group_id(0));
 }
 XMC_FN xmc_u32 xmc_local_id(void) {
-  return (xmc_u32)((get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0));
+  return (xmc_u32)((get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) +
+                   get_local_id(0));
 }
 XMC_FN xmc_u64 xmc_work_item(void) {
   xmc_u64 x = get_global_id(0) - get_global_offset(0), y = get_global_id(1) - get_global_offset(1);
@@ -77,6 +79,9 @@ XMC_FN void xmc_lanes_sync(xmc_lanes m) {
 }
 XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
   return ask ? xmc_cas_acquire64(p, expected, desired) : expected;
+}
+XMC_FN xmc_u64 xmc_or_release64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 bits) {
+  return ask ? xmc_or_release64(p, bits) : 0;
 }
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
   xmc_u32 r = 0;

@@ -20,7 +20,8 @@ XMC_FN xmc_u32 xmc_parked_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sp
       break;
     entry = xmc_load_relaxed32(xmc_page_entry(heap, page));
     slots = cls < XMC_SMALL_CLASSES ? ((entry >> 16) + 31u) >> 5 : 1u;
-    if ((entry & 0xffffu) != base || (at & 31u) >= slots) { /* another class, inside a run, or past the last */
+    if ((entry & 0xffffu) != base ||
+        (at & 31u) >= slots) { /* another class, inside a run, or past the last */
       at |= 31u;
       continue;
     }
@@ -31,8 +32,8 @@ XMC_FN xmc_u32 xmc_parked_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sp
   return XMC_NONE;
 }
 
-/* Claims a block of a parked Superblock in one span and takes it out of its parking place; in an unbuffered heap it
- * stays there, in everybody's sight, until it is exhausted. */
+/* Claims a block of a parked Superblock in one span and takes it out of its parking place; in an unbuffered
+ * heap it stays there, in everybody's sight, until it is exhausted. */
 XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 span) {
   XMC_AFRESH64(heap);
   xmc_u64 duty = xmc_fifos_count(heap->fifo_table[cls]) ? XMC_WORD_PARKED : 0, w;
@@ -69,7 +70,8 @@ XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, x
     XMC_AFRESH(cls);
     XMC_AFRESH(end);
     low = cls * heap->spans;
-    item = xmc_bitmap_find_from(heap, &heap->parked, low, end * heap->spans, low + xmc_slot_hint(me, heap->spans));
+    item = xmc_bitmap_find_from(heap, &heap->parked, low, end * heap->spans,
+                                low + xmc_slot_hint(me, heap->spans));
     if (item == XMC_NONE)
       return 0;
     c = item / heap->spans;
@@ -160,7 +162,8 @@ XMC_FN xmc_u32 xmc_fifo_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   xmc_u32 retired = 0, turn, id;
   XMC_AFRESH64(heap);
   XMC_ROLLED
-  for (turn = 0; turn < XMC_FIFO_SIZE + 2u; turn++) { /* the active one, the tail, the messages: ids in bits 0..31 */
+  for (turn = 0; turn < XMC_FIFO_SIZE + 2u;
+       turn++) { /* the active one, the tail, the messages: ids in bits 0..31 */
     XMC_AFRESH(cls);
     XMC_AFRESH(slot);
     seen = xmc_load_relaxed64((XMC_GLOBAL xmc_u64 *)xmc_fifo_at(heap, cls, slot) + xmc_fifo_word(turn));
@@ -194,8 +197,8 @@ XMC_FN xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough)
   XMC_AFRESH64(heap);
   xmc_u32 item = 0, retired = 0, at, id = 0, cls;
   XMC_ROLLED
-  while (retired < enough && (item = xmc_bitmap_find(heap, &heap->parked, item, XMC_ALL_CLASSES * heap->spans)) !=
-                                 XMC_NONE) {
+  while (retired < enough &&
+         (item = xmc_bitmap_find(heap, &heap->parked, item, XMC_ALL_CLASSES * heap->spans)) != XMC_NONE) {
     cls = item / heap->spans;
     XMC_ROLLED
     for (at = 0; (at = xmc_parked_next(heap, cls, item % heap->spans, at, &id)) != XMC_NONE; at++)
@@ -204,8 +207,8 @@ XMC_FN xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough)
   }
   item = 0;
   XMC_ROLLED
-  while (retired < enough && (item = xmc_bitmap_find(heap, &heap->busy, item, XMC_ALL_CLASSES * heap->slots)) !=
-                                 XMC_NONE) {
+  while (retired < enough &&
+         (item = xmc_bitmap_find(heap, &heap->busy, item, XMC_ALL_CLASSES * heap->slots)) != XMC_NONE) {
     retired += xmc_fifo_reclaim(heap, me, item / heap->slots, item % heap->slots);
     item++;
   }
@@ -253,11 +256,11 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   return claim;
 }
 
-/* Called when nothing was found: makes room by retiring what is wholly free. 0: there is none, nobody made any
- * since `flux` was read, nobody holds more than it will keep, and the index hides nothing. All is looked at twice,
- * because those who took room before it was scarce did not say so. While others hold room that is believed
- * XMC_PATIENCE times, because whoever holds may have stopped for good, and while they move it XMC_PERSISTENCE
- * times, for an end. */
+/* Called when nothing was found: makes room by retiring what is wholly free. 0: there is none, nobody made
+ * any since `flux` was read, nobody holds more than it will keep, and the index hides nothing. All is looked
+ * at twice, because those who took room before it was scarce did not say so. While others hold room that is
+ * believed XMC_PATIENCE times, because whoever holds may have stopped for good, and while they move it
+ * XMC_PERSISTENCE times, for an end. */
 #define XMC_PATIENCE 32u
 #define XMC_PERSISTENCE 512u
 XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, xmc_u32 order, xmc_u32 flux,

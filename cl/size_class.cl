@@ -21,7 +21,7 @@ XMC_FN xmc_u32 xmc_class_of(xmc_u32 size) {
   if (size <= 128u)
     return (size - 1u) >> 4;
   s = size - 1u;
-  e = xmc_highest32(s) - 7u;               /* 128 … 255 is doubling 0 */
+  e = xmc_highest32(s) - 7u; /* 128 … 255 is doubling 0 */
   return 8u + 4u * e + ((s >> (5u + e)) & 3u);
 }
 

@@ -1,7 +1,7 @@
 /* The span index: where free runs of pages are.
  *
- * A byte for each span has bit k set if the span has 2^k free pages that begin at a multiple of 2^k (k = 0 … 6).
- * A byte one level up is the union of eight, three levels of words:
+ * A byte for each span has bit k set if the span has 2^k free pages that begin at a multiple of 2^k (k = 0 …
+ * 6). A byte one level up is the union of eight, three levels of words:
  *
  *   level 2   [ 8 bytes: 64 spans each ]        1 word for 512 spans; searched one after another
  *   level 1   [ 8 bytes:  8 spans each ]        1 word for 64 spans
@@ -74,11 +74,13 @@ XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 ord
   XMC_ROLLED
   for (level = 0; level < XMC_INDEX_LEVELS && left; level++) {
     bits = (xmc_u64)left << (8u * (span >> (3u * level) & 7u));
-    left &= ~xmc_index_union(xmc_and_hint64(xmc_index_word(heap, level, span >> (3u * level)), ~bits) & ~bits);
+    left &=
+        ~xmc_index_union(xmc_and_hint64(xmc_index_word(heap, level, span >> (3u * level)), ~bits) & ~bits);
   }
   XMC_ROLLED
   while (--level > 0) { /* did the words below get one meanwhile? */
-    left = orders & xmc_index_union(xmc_load_relaxed64(xmc_index_word(heap, level - 1u, span >> (3u * level) << 3)));
+    left = orders &
+           xmc_index_union(xmc_load_relaxed64(xmc_index_word(heap, level - 1u, span >> (3u * level) << 3)));
     if (left)
       xmc_index_add(heap, level, span >> (3u * level), left);
   }

@@ -34,8 +34,8 @@ XMC_FN xmc_u32 xmc_id_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
 XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   return (XMC_GLOBAL xmc_fifo *)heap + (xmc_fifos_first(heap->fifo_table[cls]) + slot);
 }
-/* What a request needs of the header, read at once: after each acquire the caches of a GPU start anew, and one
- * field after the other would wait for as many accesses. */
+/* What a request needs of the header, read at once: after each acquire the caches of a GPU start anew, and
+ * one field after the other would wait for as many accesses. */
 typedef struct xmc_view {
   xmc_u64 data, words;
   xmc_u32 first, count; /* the class's FIFOs; none of a heap that is not ours */
@@ -142,16 +142,18 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words
     return id;
   /* Somebody answers for the slab. If it is wholly free and another one is in use here, it goes. */
   bit |= xmc_word_free(w);
-  if (bit == xmc_full_mask(xmc_word_count(w)) && ((w & XMC_WORD_PARKED) || !xmc_is_active_here(heap, me, cls, id)) &&
+  if (bit == xmc_full_mask(xmc_word_count(w)) &&
+      ((w & XMC_WORD_PARKED) || !xmc_is_active_here(heap, me, cls, id)) &&
       xmc_superblock_retire(xmc_at64(heap, words) + id, cls, w | bit)) {
     xmc_pages_return(heap, me, cls, id, 1);
   }
   return XMC_NONE;
 }
 
-/* The caller answers for a Superblock or slab whose listed bit it set; w is the word as last seen; `words`: of the
- * header. */
-XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
+/* The caller answers for a Superblock or slab whose listed bit it set; w is the word as last seen; `words`:
+ * of the header. */
+XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls, xmc_u32 id,
+                            xmc_u64 w) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_fifo *fifo;
   xmc_u64 active;
@@ -187,10 +189,10 @@ XMC_FN xmc_claim xmc_claim_make(xmc_u32 id, xmc_u32 mask) { return mask ? (xmc_u
 XMC_FN xmc_u32 xmc_claim_id(xmc_claim claim) { return (xmc_u32)(claim >> 32); }
 XMC_FN xmc_u32 xmc_claim_mask(xmc_claim claim) { return (xmc_u32)claim; }
 
-/* Moves a FIFO, whose active Superblock is exhausted with the word w, on to the next. 0: there is none; then the
- * exhausted one is dropped or (`keep`) left for the new one that the caller may put into its seat. */
-XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 number, xmc_u32 cls, xmc_u64 active, xmc_u64 w,
-                                 int keep) {
+/* Moves a FIFO, whose active Superblock is exhausted with the word w, on to the next. 0: there is none; then
+ * the exhausted one is dropped or (`keep`) left for the new one that the caller may put into its seat. */
+XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 number, xmc_u32 cls, xmc_u64 active,
+                                 xmc_u64 w, int keep) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, number);
   xmc_u32 id = xmc_active_id(active), next = XMC_NONE, head;
@@ -206,7 +208,7 @@ XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 number, xmc_u
     return 0;
   moved = xmc_cas_hint64(&fifo->active, active, xmc_active_next(active, next)) == active;
   if (next == XMC_NONE)
-    return !moved; /* somebody else moved it on */
+    return !moved;                                  /* somebody else moved it on */
   number -= xmc_fifos_first(heap->fifo_table[cls]); /* the slot */
   if (!moved)
     xmc_put(heap, cls, number, next);
@@ -217,14 +219,15 @@ XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 number, xmc_u
   return 1;
 }
 
-/* The FIFO of a slot as a claim that found nothing left it: a new Superblock may take the seat of `active`, which
- * is exhausted or none. */
+/* The FIFO of a slot as a claim that found nothing left it: a new Superblock may take the seat of `active`,
+ * which is exhausted or none. */
 typedef struct xmc_seat {
   xmc_u32 fifo; /* its number; XMC_NONE: unbuffered, or unknown */
   xmc_u64 active;
 } xmc_seat;
 
-/* The word of an active Superblock: a guess, because blocks that come and go leave it wholly free. Slabs: a look. */
+/* The word of an active Superblock: a guess, because blocks that come and go leave it wholly free. Slabs: a
+ * look. */
 XMC_FN xmc_u64 xmc_word_guess(xmc_u32 cls) {
   return xmc_word_make(cls, xmc_class_count(cls), xmc_full_mask(xmc_class_count(cls))) | XMC_WORD_LISTED;
 }
@@ -234,8 +237,8 @@ XMC_FN xmc_u64 xmc_active_word(XMC_GLOBAL xmcHeap *heap, xmc_u64 words, xmc_u32 
   return xmc_load_relaxed64(xmc_at64(heap, words) + xmc_active_id(active));
 }
 
-/* Claims up to `want` blocks from the FIFO of one slot, or finds the seat for a new Superblock. seat: the FIFO and its
- * active Superblock as seen; w: that one's word as seen, or a guess. */
+/* Claims up to `want` blocks from the FIFO of one slot, or finds the seat for a new Superblock. seat: the
+ * FIFO and its active Superblock as seen; w: that one's word as seen, or a guess. */
 XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u64 words, xmc_u32 cls, xmc_u32 want, xmc_u64 w,
                                 xmc_seat *seat) {
   xmc_u32 id, take;
@@ -264,8 +267,8 @@ XMC_FN void xmc_flux_end(XMC_GLOBAL xmcHeap *heap, int moved) {
   xmc_add_acq_rel64(&heap->flux, moved ? XMC_FLUX_MOVED - 1u : ~(xmc_u64)0);
 }
 
-/* Puts a new Superblock into use: `take` of its blocks are the caller's; for the rest it takes the seat or, if
- * somebody else did, goes into the ring. */
+/* Puts a new Superblock into use: `take` of its blocks are the caller's; for the rest it takes the seat or,
+ * if somebody else did, goes into the ring. */
 XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count,
                                  xmc_u32 take, xmc_seat seat) {
   XMC_AFRESH64(heap);
@@ -281,9 +284,8 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   /* By CAS, whose value is waited for: the seat needs no release of its own. */
   if (xmc_cas_release64(xmc_word_of(heap, id), XMC_WORD_RETIRED, w) != XMC_WORD_RETIRED)
     xmc_store_release64(xmc_word_of(heap, id), w); /* a damaged arena's */
-  if (seat.fifo != XMC_NONE &&
-      xmc_cas_hint64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active, xmc_active_next(seat.active, id)) ==
-          seat.active) {
+  if (seat.fifo != XMC_NONE && xmc_cas_hint64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
+                                              xmc_active_next(seat.active, id)) == seat.active) {
     if (xmc_active_id(seat.active) == XMC_NONE) /* else it is marked already */
       xmc_fifo_mark_busy(heap, cls, seat.fifo - xmc_fifos_first(heap->fifo_table[cls]));
     return;
@@ -298,10 +300,11 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
  *
  *   hint: page + 1  -->  xmc_next_hint(page)  -->  …  -->  0, or XMC_HINT_ONWARD + page + 1
  *
- * at whose end it goes on in steps as wide as all slots, so that they do not meet. It is nobody's property: who takes
- * pages owns them by the bits of their span, and a stack whose first page is gone is forgotten. */
+ * at whose end it goes on in steps as wide as all slots, so that they do not meet. It is nobody's property:
+ * who takes pages owns them by the bits of their span, and a stack whose first page is gone is forgotten. */
 #define XMC_HINT_ONWARD 0x80000000u
-XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order, xmc_u32 fifo) {
+XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order,
+                              xmc_u32 fifo) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u32 *entry;
   xmc_u32 pages = heap->pages, hint = 0, next = 0, page, i;
@@ -340,8 +343,8 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
 }
 
 /* Starts a Superblock of a small class in the place that `slab` stands for. */
-XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want, xmc_claim slab,
-                                xmc_seat seat) {
+XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
+                                xmc_claim slab, xmc_seat seat) {
   xmc_u32 place = xmc_lowest32(xmc_claim_mask(slab)), left = xmc_class_blocks(cls, 1) - 32u * place;
   xmc_u32 count = left < 32u ? left : 32u, take = xmc_full_mask(want < count ? want : count);
   xmc_u32 id = xmc_id_page(heap, xmc_claim_id(slab)) * 32u + place;
@@ -350,8 +353,8 @@ XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
 }
 
 /* Carves a new Superblock out of 2^order free pages. */
-XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want, xmc_u32 order,
-                                      xmc_u32 fifo, xmc_seat seat) {
+XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
+                                      xmc_u32 order, xmc_u32 fifo, xmc_seat seat) {
   xmc_u32 page = xmc_pages_take(heap, me, cls, order, fifo), count, take;
   if (page == XMC_NONE)
     return 0;
@@ -362,7 +365,8 @@ XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
 }
 
 /* Carves a new slab out of a free page: a claim of its first place. */
-XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 fifo, xmc_seat seat) {
+XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 fifo,
+                                xmc_seat seat) {
   xmc_u32 page = xmc_pages_take(heap, me, cls, 0, fifo), id;
   if (page == XMC_NONE)
     return 0;
@@ -371,8 +375,8 @@ XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   return xmc_claim_make(id, 1u);
 }
 
-/* log2 of the pages of a new Superblock for `want` blocks. On GPUs as many slots take Superblocks as sub-groups
- * run: where few lanes want a class, they take few pages each. */
+/* log2 of the pages of a new Superblock for `want` blocks. On GPUs as many slots take Superblocks as
+ * sub-groups run: where few lanes want a class, they take few pages each. */
 XMC_FN xmc_u32 xmc_carve_order(xmc_u32 cls, xmc_u32 want) {
   xmc_u32 order = xmc_class_order(cls);
 #if XMC_CARVE_TO_FIT
@@ -386,7 +390,8 @@ XMC_FN xmc_u32 xmc_carve_order(xmc_u32 cls, xmc_u32 want) {
 }
 
 /* Carves a new Superblock out of a slab or free pages. */
-XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want, xmc_seat seat) {
+XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
+                                xmc_seat seat) {
   XMC_AFRESH64(heap);
   int small = xmc_class_is_small(cls);
   xmc_seat slab_seat;
@@ -403,7 +408,8 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     if (slab_seat.fifo != XMC_NONE) {
       slab_seat.active = xmc_load_relaxed64(&xmc_fifo_number(heap, slab_seat.fifo)->active);
       claim = xmc_fifo_claim(heap, view.words, xmc_slab_class(cls), 1,
-                             xmc_active_word(heap, view.words, xmc_slab_class(cls), slab_seat.active), &slab_seat);
+                             xmc_active_word(heap, view.words, xmc_slab_class(cls), slab_seat.active),
+                             &slab_seat);
     }
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);
@@ -420,10 +426,10 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   return claim;
 }
 
-/* Claims 1 to `want` Basicblocks of one Superblock, from the FIFO of a slot or new. 0: the last resort. seat and w as
- * for xmc_fifo_claim. */
-XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls, xmc_u32 want,
-                                  xmc_u64 w, xmc_seat seat) {
+/* Claims 1 to `want` Basicblocks of one Superblock, from the FIFO of a slot or new. 0: the last resort. seat
+ * and w as for xmc_fifo_claim. */
+XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls,
+                                  xmc_u32 want, xmc_u64 w, xmc_seat seat) {
   xmc_claim claim = xmc_fifo_claim(heap, words, cls, want, w, &seat);
   if (!claim) {
     XMC_AFRESH(cls);

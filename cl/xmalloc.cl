@@ -33,7 +33,8 @@ XMC_FN XMC_GLOBAL char *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, s
   XMC_AFRESH64(heap);
   xmc_u32 page = XMC_NONE;
   xmc_u64 base = (xmc_u64)(size_t)xmc_page_address(heap, 0), room = (xmc_u64)heap->pages << XMC_PAGE_SHIFT;
-  if (size <= room && align <= room && !(base & (align < XMC_PAGE_BYTES ? align - 1u : XMC_PAGE_BYTES - 1u))) {
+  if (size <= room && align <= room &&
+      !(base & (align < XMC_PAGE_BYTES ? align - 1u : XMC_PAGE_BYTES - 1u))) {
     xmc_u32 pages = (xmc_u32)(((xmc_u64)size + XMC_PAGE_BYTES - 1u) >> XMC_PAGE_SHIFT);
     xmc_u32 align_pages = align > XMC_PAGE_BYTES ? (xmc_u32)(align >> XMC_PAGE_SHIFT) : 1u;
     page = xmc_memoryblock_malloc(heap, me, pages, align_pages, 0u - (xmc_u32)(base >> XMC_PAGE_SHIFT));
@@ -79,25 +80,22 @@ XMC_COLD_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place 
 /* Allocates `size` bytes. Returns NULL for size 0, and NULL when no room is left, which is counted (see
  * xmc_heap_stats). Paper 2011, figure 4. */
 XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
-  XMC_GLOBAL char *block;
+  XMC_GLOBAL char *block = 0;
   xmc_view view;
   xmc_u32 cls;
-  if (!heap)
-    return 0;
+  int small = size - 1u < XMC_MAX_CLASS_BYTES;
   XMC_OWN(heap);
-  if (size - 1u < XMC_MAX_CLASS_BYTES) {
+  if (heap && small) {
     cls = xmc_class_of((xmc_u32)size);
     xmc_view_read(heap, cls, &view);
-    if (!view.count && !xmc_heap_is_ours(heap))
-      return 0;
     block = xmc_small_malloc(heap, view, cls, (xmc_u32)size);
-  } else {
-    if (size == 0 || !xmc_heap_is_ours(heap))
-      return 0;
-    block = xmc_pages_malloc(heap, xmc_caller(), size, 1);
   }
-  if (!block)
-    xmc_count_failure(heap, size);
+  if (!block && size > 0 && xmc_heap_is_ours(heap)) {
+    if (!small)
+      block = xmc_pages_malloc(heap, xmc_caller(), size, 1);
+    if (!block)
+      xmc_count_failure(heap, size);
+  }
   return block;
 }
 

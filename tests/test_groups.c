@@ -1,5 +1,5 @@
-/* Sub-groups' claims, as on GPUs: up to 32 Basicblocks at once of Superblocks that are carved to fit, released in
- * parts. Threads stand for sub-groups; every 16 bytes have an owner.
+/* Sub-groups' claims, as on GPUs: up to 32 Basicblocks at once of Superblocks that are carved to fit,
+ * released in parts. Threads stand for sub-groups; every 16 bytes have an owner.
  */
 #define XMC_CARVE_TO_FIT 1
 #include "support/core.h"

@@ -62,7 +62,8 @@ static void bitmap_against_model(void **state) {
       low++;
     assert_int_equal(found, low < high ? low : XMC_NONE);
   }
-  xmc_bitmap_set(heap, &map, 100); /* a start beyond the range, of an empty range too, finds nothing outside */
+  xmc_bitmap_set(heap, &map,
+                 100); /* a start beyond the range, of an empty range too, finds nothing outside */
   assert_int_equal(xmc_bitmap_find_from(heap, &map, 100, 100, 101), XMC_NONE);
   assert_int_equal(xmc_bitmap_find_from(heap, &map, 100, 101, 5000), 100);
   free(heap);
@@ -203,7 +204,8 @@ static void superblock_life(void **state) {
   assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 1, 0, &seen), 0);
   assert_int_equal(xmc_superblock_unlist(heap, 1, 5, seen), 1);
   assert_false(*xmc_word_of(heap, 1) & XMC_WORD_LISTED);
-  w = xmc_superblock_release(xmc_word_of(heap, 1), 6); /* the first release after that takes the duty to list it */
+  w = xmc_superblock_release(xmc_word_of(heap, 1),
+                             6); /* the first release after that takes the duty to list it */
   assert_false(w & XMC_WORD_LISTED);
   w = xmc_superblock_release(xmc_word_of(heap, 1), 1);
   assert_true(w & XMC_WORD_LISTED);
@@ -247,7 +249,8 @@ static void superblock_member(int number, void *data) {
   for (round = 0; round < crowd->rounds; round++) {
     xmc_u32 id = (xmc_u32)(core_random(&seed) % 4);
     xmc_u64 seen = round % 2 ? xmc_load_relaxed64(xmc_word_of(crowd->heap, id)) : xmc_word_make(id, 8, 0xf0);
-    xmc_u32 take = xmc_superblock_claim(xmc_word_of(crowd->heap, id), id, 1 + (xmc_u32)(core_random(&seed) % 8), 0, &seen);
+    xmc_u32 take = xmc_superblock_claim(xmc_word_of(crowd->heap, id), id,
+                                        1 + (xmc_u32)(core_random(&seed) % 8), 0, &seen);
     mine[id] |= take;
     for (bit = 0; bit < 32; bit++)
       if (take >> bit & 1u &&
@@ -337,7 +340,8 @@ static xmc_u32 claim_run(xmcHeap *heap, uint64_t way, xmc_u32 *pages) {
     *pages = 1u << order;
     if (!(heap->pages >> order))
       return XMC_NONE;
-    page = way >> 50 & 1 ? (xmc_u32)(way >> 51) : xmc_run_home(heap, xmc_caller(), order, (xmc_u32)(way >> 32) % 15);
+    page = way >> 50 & 1 ? (xmc_u32)(way >> 51)
+                         : xmc_run_home(heap, xmc_caller(), order, (xmc_u32)(way >> 32) % 15);
     page = (page >> order) % (heap->pages >> order) << order;
     return xmc_run_claim_at(heap, order, page) ? page : xmc_run_search(heap, xmc_caller(), order, page);
   }
