@@ -59,7 +59,8 @@ XMC_PTX_RMW(xmc_or_release64, xmc_u64, "l", "atom.release.gpu.global.or.b64")
 XMC_PTX_CAS(xmc_cas_hint32, xmc_u32, "r", "atom.relaxed.gpu.global.cas.b32")
 XMC_PTX_CAS(xmc_cas_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.cas.b64")
 XMC_PTX_RMW(xmc_or_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.or.b64")
-XMC_PTX_RMW(xmc_and_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.and.b64")
+/* Acquires, because not every caller looks at the old value, and without that the access would not be waited for. */
+XMC_PTX_RMW(xmc_and_hint64, xmc_u64, "l", "atom.acquire.gpu.global.and.b64")
 XMC_PTX_RMW(xmc_add_relaxed64, xmc_u64, "l", "atom.relaxed.gpu.global.add.u64")
 XMC_PTX_RMW(xmc_add_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.add.u64")
 #define XMC_HAS_ATOMICS 1
