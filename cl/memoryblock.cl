@@ -70,7 +70,7 @@ XMC_FN xmc_u64 xmc_span_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
   XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span);
   xmc_u64 seen = xmc_load_relaxed64(word), starts, mask, old;
   xmc_u32 n;
-  anywhere |= (pages & (pages - 1u)) != 0;
+  anywhere |= xmc_popcount32(pages) != 1u; /* not a power of two */
   XMC_ROLLED
   for (;;) { /* again only when somebody else changed the span */
     XMC_AFRESH(pages);
