@@ -5,7 +5,9 @@
  * "empty" is said only when it was; nothing is left behind when all have ended, or one was stopped anywhere.
  *
  * Variants:  PAPERS          figures 8 and 9 as printed, whose dequeue does not compare the message's number
- * Mutants:   PAPERS SWAPPED  … and reads the tail before the head: hands a message out twice
+ *            LOOKED          who dequeues looks at head and tail in any order first (xmc_fifo_dequeue_seen)
+ * Mutants:   LOOKED NO_LOOK_NUMBER  … and takes what stands there, whatever its number
+ *            PAPERS SWAPPED  … and reads the tail before the head: hands a message out twice
  *            SWAPPED         the same order here: the number saves the message, but "empty" is said when it is not
  *            NO_NUMBER       dequeue compares no number and knows no tail: reads the ring only
  *            NO_TRANSFER     enqueue does not write the old tail to the ring: messages are lost
@@ -127,6 +129,50 @@ inline dequeue() {
   od
 }
 
+/* xmc_fifo_look and xmc_fifo_dequeue_seen; then, as xmc_fifo_advance does, the whole way */
+inline dequeue_looked() {
+  if
+  :: STEP(h = head); STEP(t_number = tail.number; t_payload = tail.payload)
+  :: STEP(t_number = tail.number; t_payload = tail.payload); STEP(h = head)
+  fi;
+  won = 0;
+  if
+  :: minus(t_number + 1, h) == 0 -> out = NONE
+  :: else ->
+     m_number = t_number;
+     m_payload = t_payload;
+     if
+     :: t_number != h -> STEP(m_number = message[h % SIZE].number; m_payload = message[h % SIZE].payload)
+     :: else
+     fi;
+#ifdef NO_LOOK_NUMBER
+     m_number = h;
+#endif
+     if
+     :: m_number == h ->
+        STEP(
+          if
+          :: head == h -> /* CAS */
+             head = (h + 1) % NUMBERS;
+             won = 1;
+             assert(m_payload != NONE && place[m_payload] == got);
+             got++
+          :: else
+          fi)
+     :: else
+     fi;
+     if
+     :: won -> out = m_payload
+     :: else -> dequeue()
+     fi
+  fi
+}
+#ifdef LOOKED
+#define DEQUEUE dequeue_looked()
+#else
+#define DEQUEUE dequeue()
+#endif
+
 #define LOCALS byte h, t_number, t_payload, used, old_number, m_number, m_payload, out; bit won, empty_seen = 1
 #define FORGET { h = 0; t_number = 0; t_payload = 0; used = 0; old_number = 0; m_number = 0; m_payload = 0; out = 0; won = 0; empty_seen = 1 }
 
@@ -138,7 +184,7 @@ proctype user(byte program) {
   :: program > 1 ->
      if
      :: program & 1 -> atomic { made++; mine = made }; enqueue(mine); mine = 0
-     :: else -> dequeue()
+     :: else -> DEQUEUE
      fi;
 progress:
      atomic { program = program / 2; FORGET }
