@@ -1,8 +1,8 @@
 /* The debug build: blocks that show what was done to them.
  *
- * Built with XMC_DEBUG 1 to 3 the plain calls of xmalloc.cl have other names (xmc_plain_malloc, …) and the
- * public ones are those below, which dress each plain block. A heap is made for one level (XMC_HEAP_DEBUG),
- * which its magic word names: programs of another level get NULL from it, and their frees do nothing.
+ * Built with XMC_DEBUG 1 to 3 the plain calls of xmalloc.cl have other names (xmc_plain_malloc, …) and the public
+ * ones are those below, which dress each plain block. A heap is made for one level (XMC_HEAP_DEBUG), which its
+ * magic word names: programs of another level get NULL from it, and their frees do nothing.
  *
  *   plain block                        user's pointer
  *   |                                  |
@@ -13,26 +13,26 @@
  *
  *   padding and second header only where an alignment over 16 leaves room; else one header stands for both
  *
- *   header: tag (4 B)     mixed from LIVE or FREED, FIRST where a second one follows, the heap's life, its
- * own place, and the rest of the header site (4 B)    hash of the file (16 bit), line (16 bit); 0: not known
- * (debug_site.h) extent (8 B)  user's bytes (36 bit), front / 16 (28 bit): from the plain block to user's
- * bytes
+ *   header: tag (4 B)     mixed from LIVE or FREED, FIRST where a second one follows, the heap's life, its own place,
+ *                         and the rest of the header
+ *           site (4 B)    hash of the file (16 bit), line (16 bit); 0: not known (debug_site.h)
+ *           extent (8 B)  user's bytes (36 bit), front / 16 (28 bit): from the plain block to user's bytes
  *
  *   level  what it adds                                                   what it costs
  *   0      nothing: this file is not compiled                             nothing
- *   1      sizes as asked for; fill patterns; a bad free is counted with  24 bytes a block and more by its
- * class; the user's reference; overwritten headers are counted          writes each byte in malloc and in
- * free; collective calls: each work-item alone 2      red zones checked by free, realloc and xmcCheckHeap;
- * writes    reads the red zone in free, in malloc each after free counted when their block is handed out
- * again        byte that was in use before 3      the call that allocated each live block, for
- * xmcForEachBlock   hashes __FILE__ in malloc, where the and xmcReportLeaks: the calls are macros compiler
- * does not
+ *   1      sizes as asked for; fill patterns; a bad free is counted with  24 bytes a block and more by its class;
+ *          the user's reference; overwritten headers are counted          writes each byte in malloc and in free;
+ *                                                                         collective calls: each work-item alone
+ *   2      red zones checked by free, realloc and xmcCheckHeap; writes    reads the red zone in free, in malloc each
+ *          after free counted when their block is handed out again        byte that was in use before
+ *   3      the call that allocated each live block, for xmcForEachBlock   hashes __FILE__ in malloc, where the
+ *          and xmcReportLeaks: the calls are macros                       compiler does not
  *
  * Invariants (of a plain block, between calls):
  *   it is live                   =>  the tags of its headers are those of LIVE
- *   its first header says FREED  =>  the user's bytes are all 0xDD, unless somebody wrote there after the
- * free front + user's bytes + 8     <=  bytes of the plain block Headers of an earlier life (before a reset,
- * of another heap) say neither LIVE nor FREED: their tags do not fit.
+ *   its first header says FREED  =>  the user's bytes are all 0xDD, unless somebody wrote there after the free
+ *   front + user's bytes + 8     <=  bytes of the plain block
+ * Headers of an earlier life (before a reset, of another heap) say neither LIVE nor FREED: their tags do not fit.
  */
 #ifndef XMC_DEBUG_CL
 #define XMC_DEBUG_CL

@@ -9,11 +9,13 @@
  *     at device scope; read-modify-writes return the old value; hints order as acquire and release do, for
  *     callers whose next access depends on that value
  *   xmc_mul_high64, xmc_popcount32, xmc_lowest32, xmc_lowest64, xmc_highest32 (argument not 0)
- *   xmc_caller()          who calls, for the next two: taken once at the top of a call and handed down as
- * `me` (PoCL inlines whatever asks for ids, so that nothing below may) xmc_slot_hint(me, slots)  the FIFO
- * slot of the caller, below `slots`: two work-items that run at the same time should get two; only speed
- * depends on it xmc_any_number(me)    differs between callers and calls, to spread searches xmc_work_item()
- * global linear id, for reports and, where XMC_SIMT is 1, for work-items in lock step, from any control flow:
+ *   xmc_caller()          who calls, for the next two: taken once at the top of a call and handed down as `me`
+ *                         (PoCL inlines whatever asks for ids, so that nothing below may)
+ *   xmc_slot_hint(me, slots)  the FIFO slot of the caller, below `slots`: two work-items that run at the same
+ *                         time should get two; only speed depends on it
+ *   xmc_any_number(me)    differs between callers and calls, to spread searches
+ *   xmc_work_item()       global linear id, for reports
+ * and, where XMC_SIMT is 1, for work-items in lock step, from any control flow:
  *   xmc_lanes             set of lanes
  *   xmc_lanes_matching(key), xmc_lanes_count(m), xmc_lanes_below(m): lanes of m before me
  *   xmc_lanes_first(m), xmc_lanes_drop(m, n): without the n lowest; xmc_lane()

@@ -1,7 +1,7 @@
 /* The span index: where free runs of pages are.
  *
- * A byte for each span has bit k set if the span has 2^k free pages that begin at a multiple of 2^k (k = 0 …
- * 6). A byte one level up is the union of eight, three levels of words:
+ * A byte for each span has bit k set if the span has 2^k free pages that begin at a multiple of 2^k (k = 0 … 6).
+ * A byte one level up is the union of eight, three levels of words:
  *
  *   level 2   [ 8 bytes: 64 spans each ]        1 word for 512 spans; searched one after another
  *   level 1   [ 8 bytes:  8 spans each ]        1 word for 64 spans
