@@ -22,6 +22,7 @@ XMC_FN XMC_GLOBAL char *xmc_block_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls,
 /* Makes a claimed run a Memoryblock. */
 XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
   xmc_u32 i;
+  XMC_DEBUG_REMEMBER(heap, page, pages, XMC_CLASS_MEMORYBLOCK, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0));
   XMC_ROLLED
   for (i = 1; i < pages; i++)
     xmc_store_relaxed32(xmc_page_entry(heap, page + i), XMC_MAP(XMC_CLASS_BODY, 0, 0));

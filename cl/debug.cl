@@ -33,6 +33,8 @@
  *   its first header says FREED  =>  the user's bytes are all 0xDD, unless somebody wrote there after the free
  *   front + user's bytes + 8     <=  bytes of the plain block
  * Headers of an earlier life (before a reset, of another heap) say neither LIVE nor FREED: their tags do not fit.
+ * Those of an earlier use of pages that were something else in between are wiped when the pages are carved
+ * (supply.cl, xmc_debug_remember).
  */
 #ifndef XMC_DEBUG_CL
 #define XMC_DEBUG_CL

@@ -293,6 +293,28 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   xmc_put(heap, cls, xmc_fifo_slot(heap, me, cls), id);
 }
 
+/* Before a run's entries in the page map are written, `first` and what follows it. A debug heap's headers say what
+ * was freed there (debug.cl); that can be believed only if the run was the same one before and its pages were
+ * nothing else in between, which the entries that it left tell. */
+#if XMC_DEBUG
+XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages, xmc_u32 cls,
+                                    xmc_u32 first) {
+  XMC_GLOBAL xmc_u32 *entry = xmc_page_entry(heap, page);
+  xmc_u32 same = xmc_load_relaxed32(entry) == first, i;
+  for (i = 1; i < pages; i++)
+    same &= xmc_load_relaxed32(entry + i) == (cls < XMC_CLASSES ? XMC_MAP(XMC_CLASS_OLD | cls, i, 0)
+                                                                 : XMC_MAP(XMC_CLASS_BODY, 0, 0));
+  if (same)
+    return;
+  xmc_store_relaxed32((XMC_GLOBAL xmc_u32 *)xmc_page_address(heap, page), 0);
+  for (i = 1; cls < XMC_CLASSES && i < first >> 16; i++) /* each block of it */
+    xmc_store_relaxed32((XMC_GLOBAL xmc_u32 *)(xmc_page_address(heap, page) + i * xmc_class_bytes(cls)), 0);
+}
+#define XMC_DEBUG_REMEMBER(heap, page, pages, cls, first) xmc_debug_remember(heap, page, pages, cls, first)
+#else
+#define XMC_DEBUG_REMEMBER(heap, page, pages, cls, first) ((void)0)
+#endif
+
 /* A new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page
  * or XMC_NONE.
  *
@@ -336,6 +358,7 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
                         next ? next : XMC_HINT_ONWARD | (page + (heap->lanes << order) + 1u));
   entry = xmc_page_entry(heap, page);
   next = XMC_MAP(cls, 0, xmc_class_blocks(cls, 1u << order));
+  XMC_DEBUG_REMEMBER(heap, page, 1u << order, cls, next);
   XMC_ROLLED
   for (i = 0; i < 1u << order; i++)
     xmc_store_relaxed32(entry + i, next + XMC_MAP(0, i, 0));

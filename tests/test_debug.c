@@ -270,6 +270,24 @@ static void churn(test_env *env) {
   }
 }
 
+/* What an earlier use left on pages that became another class's is no write after a free. */
+static void reuse(test_env *env) {
+  static const cl_ulong sizes[] = {1700, 600, 1700, 200, 3000, 1700, 40000, 7000, 40000};
+  const xmc_heap_properties extra[] = {XMC_HEAP_DEBUG, 2, 0};
+  const size_t bytes = test_scaled(env, 1, 2, 8) << 20;
+  debug_heap d = {env, test_heap_with(env, bytes, extra), NULL, {{0}}};
+  size_t i;
+  d.out = test_buffer(env, bytes / 128u * sizeof(cl_ulong), NULL);
+  for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    const size_t count = bytes / sizes[i] / 32u * 32u + 32u;
+    test_launch(env, kernel(&d, "debug_fill"), count, 32, "hUm", d.heap, sizes[i], d.out);
+    assert_true(stats(&d).failed_requests > 0);
+    test_launch(env, kernel(&d, "debug_empty"), count, 32, "hm", d.heap, d.out);
+    assert_int_equal(stats(&d).use_after_frees, 0);
+  }
+  test_empty(env, d.heap);
+}
+
 /* Nothing of this in a heap of level 0; programs and hosts of another level are refused. */
 static void levels(test_env *env) {
   debug_heap plain = make(env, 0), debug = make(env, 2);
@@ -364,7 +382,7 @@ int main(int argc, char **argv) {
   static const test_case cases[] = {
       TEST(patterns, SPREAD_AXES),   TEST(other_calls, SPREAD_ONE),         TEST(shrinks_in_place, SPREAD_ONE),
       TEST(overruns, SPREAD_AXES),   TEST(writes_after_free, SPREAD_ONE),   TEST(bad_frees, SPREAD_ONE),
-      TEST(churn, SPREAD_AXES),      TEST(levels, SPREAD_AXES),             TEST(saved, SPREAD_ONE),
-      TEST(sites, SPREAD_AXES)};
+      TEST(churn, SPREAD_AXES),      TEST(reuse, SPREAD_AXES),              TEST(levels, SPREAD_AXES),
+      TEST(saved, SPREAD_ONE),       TEST(sites, SPREAD_AXES)};
   return test_main("debug", cases, sizeof cases / sizeof *cases, argc, argv);
 }

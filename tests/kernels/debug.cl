@@ -43,3 +43,12 @@ __kernel void debug_churn(__global xmcHeap *heap, uint rounds, __global uint *er
     xmcFreeWorkGroup(heap, p, &scratch);
   }
 }
+
+/* One block each, until the heap is full; and all of them back. */
+__kernel void debug_fill(__global xmcHeap *heap, ulong size, __global ulong *refs) {
+  refs[get_global_id(0)] = xmcToRef(heap, xmcMalloc(heap, (size_t)size));
+}
+
+__kernel void debug_empty(__global xmcHeap *heap, __global ulong *refs) {
+  xmcFree(heap, xmcFromRef(heap, refs[get_global_id(0)]));
+}
