@@ -136,8 +136,9 @@ XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
 /* Is that all? Most often: somebody answers for the Superblock, none of the frees was a bad one, and it does
  * not go back now. old: the word before the release. */
 XMC_FN int xmc_release_is_all(xmc_u32 cls, xmc_u32 bits, xmc_u32 lanes, xmc_u64 old) {
-  return (old & (XMC_WORD_LISTED | XMC_WORD_PARKED)) == XMC_WORD_LISTED && !(bits & xmc_word_free(old)) &&
-         xmc_popcount32(bits) == lanes && (xmc_class_order(cls) == 0 || !xmc_word_is_whole(old | bits));
+  return (old & (XMC_WORD_LISTED | XMC_WORD_PARKED | XMC_WORD_WATCHED)) == XMC_WORD_LISTED &&
+         !(bits & xmc_word_free(old)) && xmc_popcount32(bits) == lanes &&
+         (xmc_class_order(cls) == 0 || !xmc_word_is_whole(old | bits));
 }
 
 /* The rest of a release, when there is more to do. */
@@ -155,8 +156,10 @@ XMC_COLD_FN void xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u
      * became so bit by bit while another one is active here. */
     if (xmc_word_class(old) != cls || !xmc_word_free(old) || !xmc_word_is_whole(now) ||
         !(bits & ~xmc_word_free(old)) || /* a bad free changes nothing */
-        (!(old & XMC_WORD_PARKED) && (xmc_class_order(cls) == 0 || xmc_is_active_here(heap, me, cls, id))))
+        (!(old & XMC_WORD_PARKED) && (xmc_class_order(cls) == 0 || xmc_is_active_here(heap, me, cls, id)))) {
+      xmc_say_whole(heap, words, cls, id, now);
       return;
+    }
     id = xmc_retire_listed(heap, me, words, cls, id, now);
     if (id == XMC_NONE)
       return;

@@ -7,6 +7,7 @@
  *   1024       xmc_fifo[..]      one FIFO a size class and slot                 64 B each
  *   busy       bitmap            FIFOs that may hold something                  1 bit a FIFO
  *   parked     bitmap            spans with Superblocks that no FIFO had room for
+ *   whole      bitmap            spans that may hold wholly free Superblocks which nobody watches
  *   index      3 levels          spans with free runs of 1, 2, 4 … 64 pages      1 B a span
  *   free_pages ulong[spans]      bit i of word s: page 64 s + i is free         8 B / MiB
  *   page_map   uint[pages]       what a page is used for                        4 B / 16 KiB
@@ -23,10 +24,10 @@
  *
  * State word (paper 2010, figure 2.4, extended):
  *
- *    63     56 55     48 47     40 39          34 33       32      31            0
- *   +---------+---------+---------+--------------+--------+--------+---------------+
- *   |  spare  |  count  |  class  |     spare    | parked | listed | free mask     |
- *   +---------+---------+---------+--------------+--------+--------+---------------+
+ *    63     56 55     48 47     40 39   35 34        33       32      31            0
+ *   +---------+---------+---------+-------+---------+--------+--------+---------------+
+ *   |  spare  |  count  |  class  | spare | watched | parked | listed | free mask     |
+ *   +---------+---------+---------+-------+---------+--------+--------+---------------+
  *
  * Invariants (P page, W state word; xmcCheckHeap verifies them on a quiet heap):
  *   free bit of P set         <=>  P belongs to no slab, Superblock or Memoryblock
@@ -34,6 +35,7 @@
  *   free(W) != 0               =>  listed(W)
  *   listed(W) and not parked   =>  some FIFO of class(W) holds W
  *   parked(W)                  =>  bit (class, span) of the parked bitmap is set
+ *   W in use and not watched   =>  its span's bit in the whole bitmap is set
  *   W not in use               <=>  W == XMC_WORD_RETIRED, which no free can change
  *   free bit of P set          =>  the map entry of P leads to P's own words or nowhere
  *   2^k pages at a multiple of 2^k are free in span s  =>  bit k of byte s of the index is set, on all levels
@@ -73,7 +75,7 @@ typedef uint64_t xmc_u64;
 #endif
 
 /* The magic word names the layout and the debug level: a program built for others refuses the heap. */
-#define XMC_LAYOUT_VERSION 3
+#define XMC_LAYOUT_VERSION 4
 #define XMC_MAGIC_OF(debug) (((xmc_u64)0x584d616cu << 32) | (xmc_u64)(debug) << 16 | XMC_LAYOUT_VERSION)
 #define XMC_MAGIC XMC_MAGIC_OF(XMC_DEBUG)
 
@@ -101,6 +103,7 @@ typedef uint64_t xmc_u64;
 /* State words */
 #define XMC_WORD_LISTED ((xmc_u64)1 << 32)
 #define XMC_WORD_PARKED ((xmc_u64)1 << 33)
+#define XMC_WORD_WATCHED ((xmc_u64)1 << 34) /* who makes it wholly free says so (reclaim.cl) */
 #define XMC_WORD_CLASS_SHIFT 40
 #define XMC_WORD_COUNT_SHIFT 48
 #define XMC_WORD_RETIRED \
@@ -149,6 +152,7 @@ typedef struct xmcHeap {
   xmc_u32 coalescing; /* XMC_COALESCE_…: with compartments a free looks for their headers */
   xmc_bitmap busy;
   xmc_bitmap parked;
+  xmc_bitmap whole;
   xmc_u64 index[XMC_INDEX_LEVELS]; /* span_index.cl */
   xmc_u64 data_room;               /* bytes from the end of the tables to the end of the arena */
   xmc_u32 fifo_start;              /* first sequence number of every FIFO */

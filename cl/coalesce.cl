@@ -111,7 +111,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc
   } while (!claim && xmc_make_room(heap, me, 1u, 0, flux, &turns));
   XMC_AFRESH(cls);
   if (!claim) {
-    claim = xmc_steal(heap, cls + 1u, XMC_CLASSES);
+    claim = xmc_steal(heap, me, cls + 1u, XMC_CLASSES);
     XMC_AFRESH(cls);
     if (!claim)
       claim = xmc_unpark(heap, me, cls + 1u, XMC_CLASSES);

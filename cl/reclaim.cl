@@ -1,8 +1,9 @@
 /* The last resort: before a request fails, what is parked, what other slots hold, what any class can spare.
  *
  * Only FIFOs whose bit stands in the busy bitmap are looked at, and every one found empty or exhausted is
- * cleaned up on the way, so a million requests that meet a full heap share the work: the first ones empty
- * the bitmap, the others read a few root words. Each lane comes here for itself.
+ * cleaned up on the way; likewise spans whose bit stands in the whole bitmap, for what is wholly free. So a
+ * million requests that meet a full heap share the work: the first ones empty the bitmaps, the others read a few
+ * root words. Each lane comes here for itself.
  */
 #ifndef XMC_RECLAIM_CL
 #define XMC_RECLAIM_CL
@@ -119,13 +120,26 @@ XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
   return 0;
 }
 
-/* Claims a block from any FIFO of the classes [cls, end). A FIFO that has none is empty afterwards. */
-XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
+/* Claims a block from any FIFO of the classes [cls, end), those of the caller's slot and above first. A FIFO that
+ * has none is empty afterwards. */
+XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end) {
   XMC_AFRESH64(heap);
-  xmc_u32 item = cls * heap->slots, high = end * heap->slots;
+  xmc_u32 low = cls * heap->slots, high = end * heap->slots, start, item;
   xmc_claim claim;
+  if (low >= high)
+    return 0;
+  item = start = low + xmc_slot_hint(me, heap->slots);
   XMC_ROLLED
-  while ((item = xmc_bitmap_find(heap, &heap->busy, item, high)) != XMC_NONE) {
+  for (;;) {
+    item = xmc_bitmap_find(heap, &heap->busy, item, high);
+    if (item == XMC_NONE) {
+      if (start == low)
+        return 0;
+      item = low; /* once round */
+      high = start;
+      start = low;
+      continue;
+    }
     cls = item / heap->slots;
     claim = xmc_fifo_take(heap, cls, item - cls * heap->slots);
     if (claim)
@@ -134,7 +148,6 @@ XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
     xmc_fifo_mark_idle(heap, cls, item - cls * heap->slots);
     item++;
   }
-  return 0;
 }
 
 /* Retires a Superblock or slab if it is wholly free, and gives it back. 1 if it was. */
@@ -148,69 +161,95 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
   XMC_AFRESH(cls);
   if (w) {
     id = xmc_give_back(heap, me, heap->words, cls, id, w);
-    if (id != XMC_NONE) /* a slab with a free place again */
-      xmc_put(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, me, xmc_slab_class(cls)), id);
+    if (id != XMC_NONE) { /* a slab with a free place again */
+      cls = xmc_slab_class(cls);
+      xmc_put(heap, cls, xmc_fifo_slot(heap, me, cls), id);
+      xmc_say_whole(heap, heap->words, cls, id, xmc_load_relaxed64(xmc_word_of(heap, id)));
+    }
   }
   xmc_flux_end(heap, w != 0);
   return w != 0;
 }
 
-/* Retires wholly free Superblocks of one FIFO, where they stand: their ids stay behind and lead nowhere. An
- * exhausted active one is dropped. Returns how many were retired. */
-XMC_FN xmc_u32 xmc_fifo_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 slot) {
-  xmc_u64 seen, w;
-  xmc_u32 retired = 0, turn, id;
+/* Looks at all Superblocks and slabs of a span: retires what is wholly free and watches the rest. Places are 33 a
+ * page, the last one is the slab's. What is not in use yet, or no longer, or changes just now, sets *unsure. Returns
+ * how many were retired. */
+XMC_FN xmc_u32 xmc_span_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 span, xmc_u32 *unsure) {
   XMC_AFRESH64(heap);
+  xmc_u64 used = ~xmc_load_relaxed64(xmc_span_word(heap, span)), w;
+  xmc_u32 retired = 0, at, page, entry, cls, id;
+  *unsure = 0;
   XMC_ROLLED
-  for (turn = 0; turn < XMC_FIFO_SIZE + 2u;
-       turn++) { /* the active one, the tail, the messages: ids in bits 0..31 */
-    XMC_AFRESH(cls);
-    XMC_AFRESH(slot);
-    seen = xmc_load_relaxed64((XMC_GLOBAL xmc_u64 *)xmc_fifo_at(heap, cls, slot) + xmc_fifo_word(turn));
-    id = (xmc_u32)seen;
-    if (id == XMC_NONE)
-      continue;
-    w = xmc_load_relaxed64(xmc_word_of(heap, id)); /* messages may be old ones: the class tells, and CAS */
-    if (xmc_word_class(w) == cls && xmc_word_is_whole(w)) {
-      if (!xmc_reclaim_one(heap, me, cls, id, w))
+  for (at = 0; at < XMC_PAGE_WORDS * XMC_SPAN_PAGES; at++) {
+    XMC_AFRESH(at);
+    page = at / XMC_PAGE_WORDS;
+    if (span * XMC_SPAN_PAGES + page >= heap->pages)
+      break;
+    id = at - page * XMC_PAGE_WORDS; /* the place */
+    entry = XMC_CLASS_BODY;
+    if (used >> page & 1u)
+      entry = xmc_load_relaxed32(xmc_page_entry(heap, span * XMC_SPAN_PAGES + page));
+    cls = entry & 0xffu;
+    if (cls >= XMC_CLASSES || (entry & 0xff00u) || id >= XMC_PAGE_WORDS - 1u ||
+        id >= (xmc_class_is_small(cls) ? ((entry >> 16) + 31u) >> 5 : 1u)) {
+      at = page * XMC_PAGE_WORDS + XMC_PAGE_WORDS - 1u; /* the page's last place */
+      if (cls != XMC_CLASS_MEMORYBLOCK && cls != XMC_CLASS_BODY && cls >= XMC_CLASSES)
+        *unsure = 1;
+      if (!xmc_class_is_small(cls))
         continue;
-      retired++;
-    } else if (turn || !xmc_superblock_unlist(heap, id, cls, w)) {
-      continue;
+      cls = xmc_slab_class(cls);
+      id = xmc_slab_id(heap, span * XMC_SPAN_PAGES + page);
+    } else {
+      id += (span * XMC_SPAN_PAGES + page) * 32u;
     }
-    XMC_AFRESH(cls);
-    XMC_AFRESH(slot);
-    if (!turn)
-      xmc_cas_relaxed64(&xmc_fifo_at(heap, cls, slot)->active, seen, xmc_active_next(seen, XMC_NONE));
+    w = xmc_load_relaxed64(xmc_word_of(heap, id));
+    if (xmc_word_class(w) == cls && xmc_word_is_whole(w)) {
+      if (xmc_reclaim_one(heap, me, cls, id, w))
+        retired++;
+      else
+        *unsure = 1;
+    } else if (xmc_word_class(w) != cls)
+      *unsure |= cls >= XMC_CLASSES || !xmc_class_is_small(cls); /* a slab has places that are not in use */
+    else if (!(w & XMC_WORD_WATCHED) &&
+             xmc_cas_relaxed64(xmc_word_of(heap, id), w, w | XMC_WORD_WATCHED) != w)
+      *unsure = 1;
   }
-  XMC_AFRESH(cls);
-  XMC_AFRESH(slot);
-  if (xmc_active_id(xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active)) == XMC_NONE &&
-      xmc_fifo_looks_empty(xmc_fifo_at(heap, cls, slot)))
-    xmc_fifo_mark_idle(heap, cls, slot);
   return retired;
 }
 
-/* Retires wholly free Superblocks and slabs of every class, parked or in FIFOs, small classes before their
- * slabs. Stops after `enough`. Returns how many. */
+/* Retires wholly free Superblocks and slabs of every class, wherever they are listed: their ids stay behind and lead
+ * nowhere. Stops after `enough`. Returns how many.
+ *
+ * Once a span was looked at its bit is cleared: each of its Superblocks is watched, and whoever makes one wholly
+ * free, or starts a new one, sets the bit again. So a million requests that meet a full heap look once at all of it
+ * together, and then at what changed. */
 XMC_FN xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
   XMC_AFRESH64(heap);
-  xmc_u32 item = 0, retired = 0, at, id = 0, cls;
+  xmc_u32 high = heap->spans, start = xmc_any_number(me) % high, span = start, retired = 0, cleared = 0,
+          unsure;
   XMC_ROLLED
-  while (retired < enough &&
-         (item = xmc_bitmap_find(heap, &heap->parked, item, XMC_ALL_CLASSES * heap->spans)) != XMC_NONE) {
-    cls = item / heap->spans;
-    XMC_ROLLED
-    for (at = 0; (at = xmc_parked_next(heap, cls, item % heap->spans, at, &id)) != XMC_NONE; at++)
-      retired += (xmc_u32)xmc_reclaim_one(heap, me, cls, id, xmc_load_relaxed64(xmc_word_of(heap, id)));
-    item++;
-  }
-  item = 0;
-  XMC_ROLLED
-  while (retired < enough &&
-         (item = xmc_bitmap_find(heap, &heap->busy, item, XMC_ALL_CLASSES * heap->slots)) != XMC_NONE) {
-    retired += xmc_fifo_reclaim(heap, me, item / heap->slots, item % heap->slots);
-    item++;
+  while (retired < enough) {
+    if (!cleared)
+      span = xmc_bitmap_find(heap, &heap->whole, span, high);
+    if (span == XMC_NONE) {
+      if (start == 0)
+        break;
+      span = 0; /* once round */
+      high = start;
+      start = 0;
+      continue;
+    }
+    retired += xmc_span_look(heap, me, span, &unsure);
+    XMC_AFRESH(span);
+    if (!cleared && !unsure && retired < enough) { /* look before the bit is cleared, and after */
+      xmc_bitmap_clear(heap, &heap->whole, span);
+      cleared = 1;
+      continue;
+    }
+    if (cleared && unsure)
+      xmc_bitmap_set(heap, &heap->whole, span);
+    cleared = 0;
+    span++;
   }
   return retired;
 }
@@ -229,7 +268,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     claim = xmc_unpark(heap, me, from, from + 1u);
     XMC_AFRESH(from);
     if (!claim)
-      claim = xmc_steal(heap, from, from + 1u);
+      claim = xmc_steal(heap, me, from, from + 1u);
     if (claim || from != cls || !xmc_class_is_small(cls))
       break;
     from = xmc_slab_class(cls);

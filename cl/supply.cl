@@ -124,6 +124,23 @@ XMC_FN int xmc_is_active_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   return slot != XMC_NONE && xmc_active_id(xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active)) == id;
 }
 
+/* A watched Superblock or slab became wholly free, with the word w: a search shall look at its span. */
+XMC_FN void xmc_say_whole(XMC_GLOBAL xmcHeap *heap, xmc_u64 words, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
+  XMC_AFRESH64(heap);
+  xmc_u64 old;
+  if (xmc_word_class(w) != cls || !(w & XMC_WORD_WATCHED) || !xmc_word_is_whole(w))
+    return;
+  XMC_ROLLED
+  do { /* no longer watched, so that others who free here need not say it again */
+    old = xmc_cas_relaxed64(xmc_at64(heap, words) + id, w, w & ~XMC_WORD_WATCHED);
+    if (old == w) {
+      xmc_bitmap_set(heap, &heap->whole, xmc_id_page(heap, id) >> XMC_SPAN_SHIFT);
+      return;
+    }
+    w = old;
+  } while (xmc_word_class(w) == cls && (w & XMC_WORD_WATCHED));
+}
+
 /* Gives the memory of a retired Superblock (or slab) back: its pages to the spans, or its place in the slab
  * to the slab. Returns XMC_NONE, or the slab's id if the caller must answer for the slab now. */
 XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls, xmc_u32 id,
@@ -146,6 +163,8 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words
       ((w & XMC_WORD_PARKED) || !xmc_is_active_here(heap, me, cls, id)) &&
       xmc_superblock_retire(xmc_at64(heap, words) + id, cls, w | bit)) {
     xmc_pages_return(heap, me, cls, id, 1);
+  } else {
+    xmc_say_whole(heap, words, cls, id, w | bit);
   }
   return XMC_NONE;
 }
@@ -167,6 +186,7 @@ XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words,
       if (xmc_active_id(active) == XMC_NONE &&
           xmc_cas_hint64(&fifo->active, active, xmc_active_next(active, id)) == active) {
         xmc_fifo_mark_busy(heap, cls, slot);
+        xmc_say_whole(heap, words, cls, id, w);
         return;
       }
     }
@@ -267,6 +287,12 @@ XMC_FN void xmc_flux_end(XMC_GLOBAL xmcHeap *heap, int moved) {
   xmc_add_acq_rel64(&heap->flux, moved ? XMC_FLUX_MOVED - 1u : ~(xmc_u64)0);
 }
 
+/* Nobody watches a new Superblock or slab. Before anybody searched all bits of that bitmap are set. */
+XMC_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
+  if (xmc_load_relaxed64(&heap->scarce))
+    xmc_bitmap_set(heap, &heap->whole, xmc_id_page(heap, id) >> XMC_SPAN_SHIFT);
+}
+
 /* Puts a new Superblock into use: `take` of its blocks are the caller's; for the rest it takes the seat or,
  * if somebody else did, goes into the ring. */
 XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count,
@@ -275,6 +301,7 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   xmc_u64 w = xmc_word_make(cls, count, xmc_full_mask(count) & ~take);
   if (!xmc_word_free(w)) {
     xmc_store_relaxed64(xmc_word_of(heap, id), w);
+    xmc_superblock_show(heap, id);
     if (xmc_active_id(seat.active) != XMC_NONE)
       xmc_cas_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
                         xmc_active_next(seat.active, XMC_NONE));
@@ -284,6 +311,7 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   /* By CAS, whose value is waited for: the seat needs no release of its own. */
   if (xmc_cas_release64(xmc_word_of(heap, id), XMC_WORD_RETIRED, w) != XMC_WORD_RETIRED)
     xmc_store_release64(xmc_word_of(heap, id), w); /* a damaged arena's */
+  xmc_superblock_show(heap, id);
   if (seat.fifo != XMC_NONE && xmc_cas_hint64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
                                               xmc_active_next(seat.active, id)) == seat.active) {
     if (xmc_active_id(seat.active) == XMC_NONE) /* else it is marked already */
@@ -302,8 +330,8 @@ XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_
   XMC_GLOBAL xmc_u32 *entry = xmc_page_entry(heap, page);
   xmc_u32 same = xmc_load_relaxed32(entry) == first, i;
   for (i = 1; i < pages; i++)
-    same &= xmc_load_relaxed32(entry + i) == (cls < XMC_CLASSES ? XMC_MAP(XMC_CLASS_OLD | cls, i, 0)
-                                                                 : XMC_MAP(XMC_CLASS_BODY, 0, 0));
+    same &= xmc_load_relaxed32(entry + i) ==
+            (cls < XMC_CLASSES ? XMC_MAP(XMC_CLASS_OLD | cls, i, 0) : XMC_MAP(XMC_CLASS_BODY, 0, 0));
   if (same)
     return;
   xmc_store_relaxed32((XMC_GLOBAL xmc_u32 *)xmc_page_address(heap, page), 0);

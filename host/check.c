@@ -111,7 +111,8 @@ static void check_retired(xmc_checker *c, xmc_u32 first, xmc_u32 last) {
 
 static void check_word(xmc_checker *c, xmc_u32 id, xmc_u32 cls, xmc_u32 count) {
   xmc_u64 w = *xmc_word_of(c->meta, id), offset = word_offset(c->meta, id);
-  xmc_u64 known = xmc_word_make(0xff, 0xff, 0xffffffffu) | XMC_WORD_LISTED | XMC_WORD_PARKED;
+  xmc_u64 known =
+      xmc_word_make(0xff, 0xff, 0xffffffffu) | XMC_WORD_LISTED | XMC_WORD_PARKED | XMC_WORD_WATCHED;
   if (xmc_word_class(w) != cls || xmc_word_count(w) != count || (w & ~known) ||
       (xmc_word_free(w) & ~xmc_full_mask(count))) {
     problem(c, XMC_PROBLEM_STATE_WORD, offset, "state word %u is 0x%llx; class %u with %u blocks expected",
@@ -126,6 +127,10 @@ static void check_word(xmc_checker *c, xmc_u32 id, xmc_u32 cls, xmc_u32 count) {
       !bitmap_has(c->meta, &c->meta->parked,
                   cls * c->meta->spans + (xmc_id_page(c->meta, id) >> XMC_SPAN_SHIFT)))
     problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %u is parked, but the parked bitmap misses it", id);
+  if (!(w & XMC_WORD_WATCHED) &&
+      !bitmap_has(c->meta, &c->meta->whole, xmc_id_page(c->meta, id) >> XMC_SPAN_SHIFT))
+    problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %u is not watched, and the whole bitmap misses it",
+            id);
 }
 
 static void check_entry(xmc_checker *c, xmc_u32 page, xmc_u32 expected) {
@@ -208,6 +213,10 @@ static void check_beyond(xmc_checker *c) {
         problem(c, XMC_PROBLEM_BITMAP, c->meta->busy.leaf,
                 "busy bitmap has FIFO %u of class %u, which has %u", i, cls,
                 xmc_fifos_count(c->meta->fifo_table[cls]));
+  for (i = c->meta->spans; i & 63u; i++)
+    if (bitmap_has(c->meta, &c->meta->whole, i))
+      problem(c, XMC_PROBLEM_BITMAP, c->meta->whole.leaf, "whole bitmap has span %u of %u", i,
+              c->meta->spans);
   for (k = 0; k < XMC_INDEX_LEVELS; k++)
     for (i = (c->meta->spans + (1u << 3u * k) - 1u) >> 3u * k; i & 7u; i++)
       if (*xmc_index_word(c->meta, k, i) >> (8u * (i & 7u)) & 0x7fu)
@@ -226,6 +235,7 @@ cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report) {
   check_beyond(&c);
   check_roots(&c, "busy", &meta->busy, meta->slots * XMC_ALL_CLASSES);
   check_roots(&c, "parked", &meta->parked, meta->spans * XMC_ALL_CLASSES);
+  check_roots(&c, "whole", &meta->whole, meta->spans);
   for (i = 0; i < meta->spans; i++)
     check_span(&c, i);
   for (i = 0; i < meta->pages;) {

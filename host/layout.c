@@ -53,13 +53,14 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
   at += fifos * sizeof(xmc_fifo);
   h->busy = place_bitmap(&at, (uint64_t)h->slots * XMC_ALL_CLASSES);
   h->parked = place_bitmap(&at, (uint64_t)h->spans * XMC_ALL_CLASSES);
+  h->whole = place_bitmap(&at, h->spans);
   for (k = 0; k < XMC_INDEX_LEVELS; k++) {
     h->index[k] = at;
     at = align_up(at + (align_up(h->spans, (uint64_t)8 << 3 * k) >> 3 * k), 64);
   }
   h->free_pages = at;
   at = align_up(at + 8u * (uint64_t)h->spans, 64);
-  h->page_map = (xmc_u32)at; /* XMC_MAX_SLOTS FIFOs a class are 3 GB */
+  h->page_map = (xmc_u32)at;                    /* XMC_MAX_SLOTS FIFOs a class are 3 GB */
   at = align_up(at + 8u * (uint64_t)pages, 64); /* the entries, and as many hints */
   h->words = at;
   return align_up(at + 8u * (uint64_t)pages * XMC_PAGE_WORDS, 128);
@@ -111,7 +112,8 @@ static uint64_t count_fifos(const xmcHeap *h) {
   uint64_t fifos = 0;
   uint32_t cls;
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
-    if (xmc_fifos_first(h->fifo_table[cls]) != fifos + XMC_FIRST_FIFO || xmc_fifos_count(h->fifo_table[cls]) > h->slots)
+    if (xmc_fifos_first(h->fifo_table[cls]) != fifos + XMC_FIRST_FIFO ||
+        xmc_fifos_count(h->fifo_table[cls]) > h->slots)
       return ~(uint64_t)0;
     fifos += xmc_fifos_count(h->fifo_table[cls]);
   }
@@ -132,6 +134,7 @@ int xmc_layout_is_consistent(const xmcHeap *h) {
   return placed.spans == h->spans && placed.free_pages == h->free_pages && placed.page_map == h->page_map &&
          placed.words == h->words && placed.busy.leaf == h->busy.leaf && placed.busy.root == h->busy.root &&
          placed.parked.leaf == h->parked.leaf && placed.parked.root == h->parked.root &&
+         placed.whole.leaf == h->whole.leaf && placed.whole.root == h->whole.root &&
          h->data_room == h->bytes - tables && h->data >= tables && h->data - tables < XMC_PAGE_BYTES &&
          h->data % 16u == 0 && h->data <= h->bytes && room >> XMC_PAGE_SHIFT >= h->pages;
 }
