@@ -151,15 +151,14 @@ XMC_COLD_FN void xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u
     xmc_count_double_free(heap, xmc_arena_offset(heap, xmc_block_address(heap, cls, id, xmc_lowest32(which))),
                           bad);
   }
+  xmc_say_whole(heap, words, cls, id, now);
   if (old & XMC_WORD_LISTED) {
     /* Somebody answers for it. A parked one goes when it is wholly free; so does one of several pages that
      * became so bit by bit while another one is active here. */
     if (xmc_word_class(old) != cls || !xmc_word_free(old) || !xmc_word_is_whole(now) ||
         !(bits & ~xmc_word_free(old)) || /* a bad free changes nothing */
-        (!(old & XMC_WORD_PARKED) && (xmc_class_order(cls) == 0 || xmc_is_active_here(heap, me, cls, id)))) {
-      xmc_say_whole(heap, words, cls, id, now);
+        (!(old & XMC_WORD_PARKED) && (xmc_class_order(cls) == 0 || xmc_is_active_here(heap, me, cls, id))))
       return;
-    }
     id = xmc_retire_listed(heap, me, words, cls, id, now);
     if (id == XMC_NONE)
       return;

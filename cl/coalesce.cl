@@ -98,27 +98,34 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
 #endif
 }
 
-/* The last resort, each lane for itself: a block of the class, a larger one when there is no other, or 0. */
+/* The last resort, each lane for itself: a block of the class, a larger one when there is no other, or 0. One of up
+ * to twice the size is taken before it is certain that there is no other: where many search at the same time, what
+ * one finds another one takes. */
+#define XMC_CHOOSY_TURNS 4u
 XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   XMC_AFRESH64(heap);
-  xmc_u32 turns = 0, flux;
+  xmc_u32 turns = 0, flux, end;
   xmc_claim claim;
   XMC_ROLLED
-  do { /* again only when there is room now */
+  for (;;) { /* again only when there is room now */
     XMC_AFRESH(cls);
     flux = xmc_search_begins(heap);
     claim = xmc_last_claim(heap, me, cls);
-  } while (!claim && xmc_make_room(heap, me, 1u, 0, flux, &turns));
-  XMC_AFRESH(cls);
-  if (!claim) {
-    claim = xmc_steal(heap, me, cls + 1u, XMC_CLASSES);
     XMC_AFRESH(cls);
+    end = turns == XMC_NONE ? XMC_CLASSES : turns < XMC_CHOOSY_TURNS ? 0u : cls + 5u;
     if (!claim)
-      claim = xmc_unpark(heap, me, cls + 1u, XMC_CLASSES);
-    if (!claim)
-      return 0;
-    cls = xmc_load_relaxed32(xmc_page_entry(heap, xmc_claim_id(claim) >> 5)) & 0xffu;
+      claim = xmc_steal(heap, me, cls + 1u, end < XMC_CLASSES ? end : XMC_CLASSES);
+    if (claim || turns == XMC_NONE)
+      break;
+    if (!xmc_make_room(heap, me, 1u, 0, flux, &turns))
+      turns = XMC_NONE; /* for the last time */
   }
+  XMC_AFRESH(cls);
+  if (!claim)
+    claim = xmc_unpark(heap, me, cls + 1u, XMC_CLASSES);
+  if (!claim)
+    return 0;
+  cls = xmc_load_relaxed32(xmc_page_entry(heap, xmc_claim_id(claim) >> 5)) & 0xffu;
   return xmc_block_address(heap, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim)));
 }
 

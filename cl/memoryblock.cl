@@ -164,9 +164,12 @@ XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages
   xmc_u32 order = pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, span, turn = 0;
   xmc_u64 mask;
   XMC_ROLLED
-  for (;;) { /* again only for another span, or after the index was mended */
-    span = anywhere ? turn++ : xmc_index_find(heap, order, xmc_any_number(me));
-    if (span >= heap->spans)
+  for (;;) {      /* again only for another span, or after the index was mended */
+    if (anywhere) /* n pages in a row hold 2^k at a multiple of that, if n > 2^(k + 1) - 2 */
+      span = xmc_index_next(heap, xmc_highest32(pages + 1u) - 1u, turn);
+    else
+      span = xmc_index_find(heap, order, xmc_any_number(me));
+    if (span == XMC_NONE)
       return 0;
     mask = xmc_span_claim(heap, span, pages, want, anywhere);
     *at = span;
@@ -174,6 +177,7 @@ XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages
       return mask;
     if (!anywhere)
       xmc_span_mend(heap, span, order);
+    turn = span + 1u;
   }
 }
 

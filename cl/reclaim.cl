@@ -124,20 +124,21 @@ XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
  * has none is empty afterwards. */
 XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end) {
   XMC_AFRESH64(heap);
-  xmc_u32 low = cls * heap->slots, high = end * heap->slots, start, item;
+  xmc_u32 item, again = cls * heap->slots;
   xmc_claim claim;
-  if (low >= high)
+  end *= heap->slots;
+  if (again >= end)
     return 0;
-  item = start = low + xmc_slot_hint(me, heap->slots);
+  item = again + xmc_slot_hint(me, heap->slots);
   XMC_ROLLED
   for (;;) {
-    item = xmc_bitmap_find(heap, &heap->busy, item, high);
-    if (item == XMC_NONE) {
-      if (start == low)
+    XMC_AFRESH(end);
+    item = xmc_bitmap_find(heap, &heap->busy, item, end);
+    if (item == XMC_NONE) { /* once more, from the first one on */
+      item = again;
+      again = XMC_NONE;
+      if (item == XMC_NONE)
         return 0;
-      item = low; /* once round */
-      high = start;
-      start = low;
       continue;
     }
     cls = item / heap->slots;
@@ -161,11 +162,8 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
   XMC_AFRESH(cls);
   if (w) {
     id = xmc_give_back(heap, me, heap->words, cls, id, w);
-    if (id != XMC_NONE) { /* a slab with a free place again */
-      cls = xmc_slab_class(cls);
-      xmc_put(heap, cls, xmc_fifo_slot(heap, me, cls), id);
-      xmc_say_whole(heap, heap->words, cls, id, xmc_load_relaxed64(xmc_word_of(heap, id)));
-    }
+    if (id != XMC_NONE) /* a slab with a free place again */
+      xmc_put(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, me, xmc_slab_class(cls)), id);
   }
   xmc_flux_end(heap, w != 0);
   return w != 0;
@@ -225,18 +223,17 @@ XMC_FN xmc_u32 xmc_span_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 span,
  * together, and then at what changed. */
 XMC_FN xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
   XMC_AFRESH64(heap);
-  xmc_u32 high = heap->spans, start = xmc_any_number(me) % high, span = start, retired = 0, cleared = 0,
-          unsure;
+  xmc_u32 span = xmc_any_number(me) % heap->spans, again = 0, retired = 0, cleared = 0, unsure;
   XMC_ROLLED
   while (retired < enough) {
+    XMC_AFRESH(again);
     if (!cleared)
-      span = xmc_bitmap_find(heap, &heap->whole, span, high);
-    if (span == XMC_NONE) {
-      if (start == 0)
+      span = xmc_bitmap_find(heap, &heap->whole, span, heap->spans);
+    if (span == XMC_NONE) { /* once more, from the first one on */
+      span = again;
+      again = XMC_NONE;
+      if (span == XMC_NONE)
         break;
-      span = 0; /* once round */
-      high = start;
-      start = 0;
       continue;
     }
     retired += xmc_span_look(heap, me, span, &unsure);
@@ -301,7 +298,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
  * believed XMC_PATIENCE times, because whoever holds may have stopped for good, and while they move it
  * XMC_PERSISTENCE times, for an end. */
 #define XMC_PATIENCE 32u
-#define XMC_PERSISTENCE 512u
+#define XMC_PERSISTENCE 128u
 XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, xmc_u32 order, xmc_u32 flux,
                          xmc_u32 *turns) {
   XMC_AFRESH64(heap);

@@ -95,6 +95,27 @@ XMC_FN xmc_u32 xmc_index_pick(xmc_u64 x, xmc_u32 byte) {
 /* The bits of one order in a word */
 XMC_FN xmc_u64 xmc_index_mask(xmc_u32 order) { return (xmc_u64)0x0101010101010101u << order; }
 
+/* The first span from `span` on that has a run of 2^order pages by the index, or XMC_NONE */
+XMC_FN xmc_u32 xmc_index_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 span) {
+  XMC_AFRESH64(heap);
+  xmc_u32 level = XMC_INDEX_LEVELS - 1u, i;
+  xmc_u64 bits;
+  XMC_ROLLED
+  while (span < heap->spans) { /* down while there is one, else up at the word's end */
+    i = span >> (3u * level);  /* the byte's number */
+    bits = xmc_load_relaxed64(xmc_index_word(heap, level, i)) & xmc_index_mask(order) &
+           ~(xmc_u64)0 << (8u * (i & 7u));
+    i = (i & ~7u) + (bits ? xmc_lowest64(bits) >> 3 : 8u);
+    if (i << (3u * level) > span)
+      span = i << (3u * level);
+    if (!bits)
+      level = XMC_INDEX_LEVELS - 1u;
+    else if (level-- == 0)
+      return span;
+  }
+  return XMC_NONE;
+}
+
 /* A span that has a run of 2^order pages by the index, or XMC_NONE. Different numbers `any` lead to
  * different spans, so that searchers do not follow each other; 0 leads to the lowest. */
 XMC_FN xmc_u32 xmc_index_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 any) {

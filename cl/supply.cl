@@ -102,6 +102,8 @@ XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
     old = xmc_cas_release64(word, w, w | XMC_WORD_PARKED);
     if (old == w) {
       xmc_bitmap_set(heap, &heap->parked, cls * heap->spans + (xmc_id_page(heap, id) >> XMC_SPAN_SHIFT));
+      if (xmc_word_is_whole(w))
+        xmc_bitmap_set(heap, &heap->whole, xmc_id_page(heap, id) >> XMC_SPAN_SHIFT);
       return;
     }
     w = old;
@@ -124,21 +126,14 @@ XMC_FN int xmc_is_active_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   return slot != XMC_NONE && xmc_active_id(xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active)) == id;
 }
 
-/* A watched Superblock or slab became wholly free, with the word w: a search shall look at its span. */
+/* A watched Superblock or slab became wholly free, with the word w: a search shall look at its span. It is no longer
+ * watched, so that others who free here need not say it again. A word that changed meanwhile is some other one's to
+ * say: it is not wholly free, was said, or was parked just now (xmc_park). */
 XMC_FN void xmc_say_whole(XMC_GLOBAL xmcHeap *heap, xmc_u64 words, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
   XMC_AFRESH64(heap);
-  xmc_u64 old;
-  if (xmc_word_class(w) != cls || !(w & XMC_WORD_WATCHED) || !xmc_word_is_whole(w))
-    return;
-  XMC_ROLLED
-  do { /* no longer watched, so that others who free here need not say it again */
-    old = xmc_cas_relaxed64(xmc_at64(heap, words) + id, w, w & ~XMC_WORD_WATCHED);
-    if (old == w) {
-      xmc_bitmap_set(heap, &heap->whole, xmc_id_page(heap, id) >> XMC_SPAN_SHIFT);
-      return;
-    }
-    w = old;
-  } while (xmc_word_class(w) == cls && (w & XMC_WORD_WATCHED));
+  if (xmc_word_class(w) == cls && (w & XMC_WORD_WATCHED) && xmc_word_is_whole(w) &&
+      xmc_cas_relaxed64(xmc_at64(heap, words) + id, w, w & ~XMC_WORD_WATCHED) == w)
+    xmc_bitmap_set(heap, &heap->whole, xmc_id_page(heap, id) >> XMC_SPAN_SHIFT);
 }
 
 /* Gives the memory of a retired Superblock (or slab) back: its pages to the spans, or its place in the slab
@@ -155,6 +150,7 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words
   cls = xmc_slab_class(cls);
   id = xmc_slab_id(heap, id >> 5);
   w = xmc_superblock_release(xmc_at64(heap, words) + id, bit);
+  xmc_say_whole(heap, words, cls, id, w | XMC_WORD_LISTED | bit);
   if (!(w & XMC_WORD_LISTED))
     return id;
   /* Somebody answers for the slab. If it is wholly free and another one is in use here, it goes. */
@@ -163,8 +159,6 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words
       ((w & XMC_WORD_PARKED) || !xmc_is_active_here(heap, me, cls, id)) &&
       xmc_superblock_retire(xmc_at64(heap, words) + id, cls, w | bit)) {
     xmc_pages_return(heap, me, cls, id, 1);
-  } else {
-    xmc_say_whole(heap, words, cls, id, w | bit);
   }
   return XMC_NONE;
 }
@@ -186,7 +180,6 @@ XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words,
       if (xmc_active_id(active) == XMC_NONE &&
           xmc_cas_hint64(&fifo->active, active, xmc_active_next(active, id)) == active) {
         xmc_fifo_mark_busy(heap, cls, slot);
-        xmc_say_whole(heap, words, cls, id, w);
         return;
       }
     }
@@ -450,8 +443,11 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   xmc_u64 scarce = xmc_load_relaxed64(&heap->scarce);
   xmc_claim claim;
   xmc_view_read(heap, small ? xmc_slab_class(cls) : cls, &view);
-  if (scarce)
+  if (scarce) { /* a million requests that find nothing must not all seem to hold something */
+    if (!small && xmc_index_find(heap, 0, 0) == XMC_NONE)
+      return 0;
     xmc_flux_begin(heap);
+  }
   slab_seat.fifo = xmc_view_fifo(view, me);
   slab_seat.active = XMC_NONE;
   if (small) {
