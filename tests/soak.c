@@ -142,6 +142,14 @@ static void churn(soak *s, cl_uint number, cl_uint rounds) {
   launch(s, s->churn, s->items);
 }
 
+/* Nearly full: between 2 and 4 % of the heap is free pages. The sizes of what comes next see to it. */
+static void keep_nearly_full(soak *s, double free_share) {
+  if (free_share > 0.04 && s->mean < 1u << 24)
+    s->mean += s->mean / 32u;
+  else if (free_share < 0.02 && s->mean > 64u)
+    s->mean -= s->mean / 64u;
+}
+
 static void free_table(soak *s, cl_mem table, cl_uint count) {
   CL_OK(xmcSetKernelArgHeap(s->free, 0, s->heap));
   CL_OK(clSetKernelArg(s->free, 1, sizeof table, &table));
@@ -212,8 +220,9 @@ int main(int argc, char **argv) {
     return 1;
   }
   set_up(&s, heap_bytes);
-  printf("%s: %zu bytes, %u work-items with %u places each, blocks of %u bytes on average\n", name, heap_bytes,
-         s.items, ROW, s.mean);
+  printf("%s: %zu bytes, %u work-items with %u places each, blocks of %u bytes on average\n", name,
+         heap_bytes, s.items, ROW, s.mean);
+  fflush(stdout);
   begin = last = checked = seconds();
   for (now = begin; now < begin + length;) {
     double start = now, took;
@@ -235,12 +244,15 @@ int main(int argc, char **argv) {
       break;
     if (now - last >= 1 || now >= begin + length) {
       CL_OK(xmcGetHeapStats(s.heap, s.queue, &stats));
-      printf("%6.0f s  %14llu operations, %.3g a second; %llu live, %.1f %% of the heap; %llu refused, "
+      printf("%6.0f s  %14llu operations, %.3g a second; %llu live, %.1f %% of the heap, %.1f %% free pages; "
+             "%llu refused, "
              "%llu bad frees, %llu mismatches, %u checks\n",
              now - begin, (unsigned long long)s.count[0], (double)(s.count[0] - before) / (now - last),
              (unsigned long long)stats.live_blocks, 100.0 * (double)stats.live_bytes / (double)heap_bytes,
-             (unsigned long long)s.count[1], (unsigned long long)s.count[3], (unsigned long long)s.count[2], checks);
+             100.0 * (double)stats.free_bytes / (double)heap_bytes, (unsigned long long)s.count[1],
+             (unsigned long long)s.count[3], (unsigned long long)s.count[2], checks);
       fflush(stdout);
+      keep_nearly_full(&s, (double)stats.free_bytes / (double)heap_bytes);
       before = s.count[0];
       last = seconds();
     }
@@ -249,11 +261,13 @@ int main(int argc, char **argv) {
   free_table(&s, s.exchange, s.exchanges);
   intact(&s);
   CL_OK(xmcGetHeapStats(s.heap, s.queue, &stats));
-  printf("%llu operations in %.1f s, %llu mismatches, %llu refused (%llu counted), %llu bad frees (%llu counted), "
+  printf("%llu operations in %.1f s, %llu mismatches, %llu refused (%llu counted), %llu bad frees (%llu "
+         "counted), "
          "%llu blocks left\n",
-         (unsigned long long)s.count[0], now - begin, (unsigned long long)s.count[2], (unsigned long long)s.count[1],
-         (unsigned long long)stats.failed_requests, (unsigned long long)s.count[3],
-         (unsigned long long)(stats.double_frees + stats.invalid_frees), (unsigned long long)stats.live_blocks);
+         (unsigned long long)s.count[0], now - begin, (unsigned long long)s.count[2],
+         (unsigned long long)s.count[1], (unsigned long long)stats.failed_requests,
+         (unsigned long long)s.count[3], (unsigned long long)(stats.double_frees + stats.invalid_frees),
+         (unsigned long long)stats.live_blocks);
   failed = s.count[2] || stats.live_blocks || stats.failed_requests != s.count[1] ||
            stats.double_frees + stats.invalid_frees != s.count[3];
   if (!failed)
