@@ -45,12 +45,14 @@ XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
       xmc_fifo_init(fifos + xmc_fifos_first(heap->fifo_table[c]) + w, heap->fifo_start);
   xmc_init_bitmap(heap, &heap->busy, heap->slots * XMC_ALL_CLASSES, 0, i, n);
   xmc_init_bitmap(heap, &heap->parked, heap->spans * XMC_ALL_CLASSES, 0, i, n);
-  xmc_init_bitmap(heap, &heap->whole, heap->spans, heap->spans, i, n); /* nothing is watched yet */
+  xmc_init_bitmap(heap, &heap->whole, heap->spans, heap->spans, i, n);
   for (k = 0; k < XMC_INDEX_LEVELS; k++)
     for (w = i; w < (heap->spans + (8u << 3u * k) - 1u) >> (3u * k + 3u); w += n)
       xmc_at64(heap, heap->index[k])[w] = xmc_index_init_word(heap, k, w);
-  for (w = i; w < heap->spans; w += n)
+  for (w = i; w < heap->spans; w += n) {
     *xmc_span_word(heap, w) = xmc_span_pages(heap, w);
+    *xmc_whole_word(heap, w) = xmc_span_pages(heap, w); /* nothing is watched yet */
+  }
   for (w = i; w < heap->pages; w += n)
     *xmc_page_entry(heap, w) = XMC_MAP_NONE;
   for (w = i; w < heap->pages; w += n)

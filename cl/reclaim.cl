@@ -129,7 +129,7 @@ XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
   end *= heap->slots;
   if (again >= end)
     return 0;
-  item = again + xmc_slot_hint(me, heap->slots);
+  item = again + xmc_slot_hint(me, xmc_fifos_count(heap->fifo_table[cls]));
   XMC_ROLLED
   for (;;) {
     XMC_AFRESH(end);
@@ -169,36 +169,33 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
   return w != 0;
 }
 
-/* Looks at all Superblocks and slabs of a span: retires what is wholly free and watches the rest. Places are 33 a
- * page, the last one is the slab's. What is not in use yet, or no longer, or changes just now, sets *unsure. Returns
- * how many were retired. */
-XMC_FN xmc_u32 xmc_span_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 span, xmc_u32 *unsure) {
+/* Looks at the Superblocks of a page, or the one that begins there, then at the slab: retires what is wholly free and
+ * watches the rest. What is not in use yet, or no longer, or changes just now, sets *unsure. Returns how many were
+ * retired. */
+XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page, xmc_u32 *unsure) {
   XMC_AFRESH64(heap);
-  xmc_u64 used = ~xmc_load_relaxed64(xmc_span_word(heap, span)), w;
-  xmc_u32 retired = 0, at, page, entry, cls, id;
+  xmc_u32 entry = xmc_load_relaxed32(xmc_page_entry(heap, page)), cls = entry & 0xffu, retired = 0, left = 1,
+          id;
+  xmc_u64 w;
   *unsure = 0;
+  if (xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT)) >> (page & (XMC_SPAN_PAGES - 1u)) & 1u)
+    return 0; /* free */
+  if (cls >= XMC_CLASSES || (entry & 0xff00u)) {
+    *unsure = cls >= XMC_CLASSES && cls != XMC_CLASS_MEMORYBLOCK && cls != XMC_CLASS_BODY;
+    return 0;
+  }
+  id = page * 32u;
+  if (xmc_class_is_small(cls)) { /* from the last one down, then the slab */
+    left = ((entry >> 16) + 31u) >> 5;
+    left = left < 32u ? left + 1u : 33u;
+    id += left - 2u;
+  }
   XMC_ROLLED
-  for (at = 0; at < XMC_PAGE_WORDS * XMC_SPAN_PAGES; at++) {
-    XMC_AFRESH(at);
-    page = at / XMC_PAGE_WORDS;
-    if (span * XMC_SPAN_PAGES + page >= heap->pages)
-      break;
-    id = at - page * XMC_PAGE_WORDS; /* the place */
-    entry = XMC_CLASS_BODY;
-    if (used >> page & 1u)
-      entry = xmc_load_relaxed32(xmc_page_entry(heap, span * XMC_SPAN_PAGES + page));
-    cls = entry & 0xffu;
-    if (cls >= XMC_CLASSES || (entry & 0xff00u) || id >= XMC_PAGE_WORDS - 1u ||
-        id >= (xmc_class_is_small(cls) ? ((entry >> 16) + 31u) >> 5 : 1u)) {
-      at = page * XMC_PAGE_WORDS + XMC_PAGE_WORDS - 1u; /* the page's last place */
-      if (cls != XMC_CLASS_MEMORYBLOCK && cls != XMC_CLASS_BODY && cls >= XMC_CLASSES)
-        *unsure = 1;
-      if (!xmc_class_is_small(cls))
-        continue;
+  for (; left > 0; left--, id--) {
+    XMC_AFRESH(cls);
+    if (left == 1u && xmc_class_is_small(cls)) {
       cls = xmc_slab_class(cls);
-      id = xmc_slab_id(heap, span * XMC_SPAN_PAGES + page);
-    } else {
-      id += (span * XMC_SPAN_PAGES + page) * 32u;
+      id = xmc_slab_id(heap, page);
     }
     w = xmc_load_relaxed64(xmc_word_of(heap, id));
     if (xmc_word_class(w) == cls && xmc_word_is_whole(w)) {
@@ -206,47 +203,77 @@ XMC_FN xmc_u32 xmc_span_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 span,
         retired++;
       else
         *unsure = 1;
-    } else if (xmc_word_class(w) != cls)
-      *unsure |= cls >= XMC_CLASSES || !xmc_class_is_small(cls); /* a slab has places that are not in use */
-    else if (!(w & XMC_WORD_WATCHED) &&
-             xmc_cas_relaxed64(xmc_word_of(heap, id), w, w | XMC_WORD_WATCHED) != w)
+    } else if (xmc_word_class(w) != cls) {
+      *unsure |= !xmc_class_is_small(cls); /* a slab has places that are not in use */
+    } else if (!(w & XMC_WORD_WATCHED) &&
+               xmc_cas_relaxed64(xmc_word_of(heap, id), w, w | XMC_WORD_WATCHED) != w) {
       *unsure = 1;
+    }
   }
   return retired;
+}
+
+/* The first page from `page` on that is to be looked at, or XMC_NONE */
+XMC_FN xmc_u32 xmc_whole_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
+  XMC_AFRESH64(heap);
+  xmc_u32 span = page >> XMC_SPAN_SHIFT;
+  xmc_u64 bits = 0;
+  if (span < heap->spans)
+    bits = xmc_load_relaxed64(xmc_whole_word(heap, span)) >> (page & (XMC_SPAN_PAGES - 1u))
+                                                                 << (page & (XMC_SPAN_PAGES - 1u));
+  if (!bits) {
+    span = xmc_bitmap_find(heap, &heap->whole, span + 1u, heap->spans);
+    if (span == XMC_NONE)
+      return XMC_NONE;
+    bits = xmc_load_relaxed64(xmc_whole_word(heap, span));
+  }
+  page = span * XMC_SPAN_PAGES + (bits ? xmc_lowest64(bits) : 0u); /* a stale bit of the bitmap: any page */
+  return page < heap->pages ? page : XMC_NONE;
+}
+
+XMC_FN void xmc_whole_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
+  XMC_AFRESH64(heap);
+  xmc_u32 span = page >> XMC_SPAN_SHIFT;
+  xmc_u64 bit = (xmc_u64)1 << (page & (XMC_SPAN_PAGES - 1u));
+  if (xmc_and_hint64(xmc_whole_word(heap, span), ~bit) & ~bit)
+    return;
+  xmc_bitmap_clear(heap, &heap->whole, span);
+  if (xmc_load_relaxed64(xmc_whole_word(heap, span)))
+    xmc_bitmap_set(heap, &heap->whole, span);
 }
 
 /* Retires wholly free Superblocks and slabs of every class, wherever they are listed: their ids stay behind and lead
  * nowhere. Stops after `enough`. Returns how many.
  *
- * Once a span was looked at its bit is cleared: each of its Superblocks is watched, and whoever makes one wholly
+ * Once a page was looked at its bit is cleared: each of its Superblocks is watched, and whoever makes one wholly
  * free, or starts a new one, sets the bit again. So a million requests that meet a full heap look once at all of it
  * together, and then at what changed. */
 XMC_FN xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
   XMC_AFRESH64(heap);
-  xmc_u32 span = xmc_any_number(me) % heap->spans, again = 0, retired = 0, cleared = 0, unsure;
+  xmc_u32 page = xmc_any_number(me) % heap->pages, again = 0, retired = 0, cleared = 0, unsure;
   XMC_ROLLED
   while (retired < enough) {
     XMC_AFRESH(again);
     if (!cleared)
-      span = xmc_bitmap_find(heap, &heap->whole, span, heap->spans);
-    if (span == XMC_NONE) { /* once more, from the first one on */
-      span = again;
+      page = xmc_whole_next(heap, page);
+    if (page == XMC_NONE) { /* once more, from the first one on */
+      page = again;
       again = XMC_NONE;
-      if (span == XMC_NONE)
+      if (page == XMC_NONE)
         break;
       continue;
     }
-    retired += xmc_span_look(heap, me, span, &unsure);
-    XMC_AFRESH(span);
+    retired += xmc_page_look(heap, me, page, &unsure);
+    XMC_AFRESH(page);
     if (!cleared && !unsure && retired < enough) { /* look before the bit is cleared, and after */
-      xmc_bitmap_clear(heap, &heap->whole, span);
+      xmc_whole_remove(heap, page);
       cleared = 1;
       continue;
     }
     if (cleared && unsure)
-      xmc_bitmap_set(heap, &heap->whole, span);
+      xmc_whole_add(heap, page);
     cleared = 0;
-    span++;
+    page++;
   }
   return retired;
 }

@@ -91,6 +91,15 @@ XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
   xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), pages));
 }
 
+/* whole_pages and its bitmap: where a search for wholly free Superblocks looks (reclaim.cl). Who sets the first bit
+ * of a word answers for the bitmap. */
+XMC_FN void xmc_whole_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
+  XMC_AFRESH64(heap);
+  if (xmc_or_hint64(xmc_whole_word(heap, page >> XMC_SPAN_SHIFT),
+                    (xmc_u64)1 << (page & (XMC_SPAN_PAGES - 1u))) == 0)
+    xmc_bitmap_set(heap, &heap->whole, page >> XMC_SPAN_SHIFT);
+}
+
 /* Parks a listed Superblock that no FIFO has room for. Released blocks may make it wholly free later: then
  * the release retires it. */
 XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
@@ -103,7 +112,7 @@ XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
     if (old == w) {
       xmc_bitmap_set(heap, &heap->parked, cls * heap->spans + (xmc_id_page(heap, id) >> XMC_SPAN_SHIFT));
       if (xmc_word_is_whole(w))
-        xmc_bitmap_set(heap, &heap->whole, xmc_id_page(heap, id) >> XMC_SPAN_SHIFT);
+        xmc_whole_add(heap, xmc_id_page(heap, id));
       return;
     }
     w = old;
@@ -133,7 +142,7 @@ XMC_FN void xmc_say_whole(XMC_GLOBAL xmcHeap *heap, xmc_u64 words, xmc_u32 cls, 
   XMC_AFRESH64(heap);
   if (xmc_word_class(w) == cls && (w & XMC_WORD_WATCHED) && xmc_word_is_whole(w) &&
       xmc_cas_relaxed64(xmc_at64(heap, words) + id, w, w & ~XMC_WORD_WATCHED) == w)
-    xmc_bitmap_set(heap, &heap->whole, xmc_id_page(heap, id) >> XMC_SPAN_SHIFT);
+    xmc_whole_add(heap, xmc_id_page(heap, id));
 }
 
 /* Gives the memory of a retired Superblock (or slab) back: its pages to the spans, or its place in the slab
@@ -283,7 +292,7 @@ XMC_FN void xmc_flux_end(XMC_GLOBAL xmcHeap *heap, int moved) {
 /* Nobody watches a new Superblock or slab. Before anybody searched all bits of that bitmap are set. */
 XMC_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
   if (xmc_load_relaxed64(&heap->scarce))
-    xmc_bitmap_set(heap, &heap->whole, xmc_id_page(heap, id) >> XMC_SPAN_SHIFT);
+    xmc_whole_add(heap, xmc_id_page(heap, id));
 }
 
 /* Puts a new Superblock into use: `take` of its blocks are the caller's; for the rest it takes the seat or,

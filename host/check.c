@@ -89,6 +89,12 @@ static void check_span(xmc_checker *c, xmc_u32 span) {
   xmc_u32 first = span * XMC_SPAN_PAGES, left = c->meta->pages - first, k;
   if (word & ~xmc_run_mask(0, left))
     problem(c, XMC_PROBLEM_FREE_PAGES, offset, "span %u: pages beyond the arena are free", span);
+  if ((*xmc_whole_word(c->meta, span) & ~xmc_run_mask(0, left)) ||
+      (!c->meta->scarce && *xmc_whole_word(c->meta, span) != xmc_run_mask(0, left)))
+    problem(c, XMC_PROBLEM_BITMAP, c->meta->whole_pages + 8u * (xmc_u64)span,
+            "span %u: whole_pages is 0x%llx", span, (unsigned long long)*xmc_whole_word(c->meta, span));
+  if (*xmc_whole_word(c->meta, span) && !bitmap_has(c->meta, &c->meta->whole, span))
+    problem(c, XMC_PROBLEM_BITMAP, c->meta->whole.leaf, "whole bitmap misses span %u", span);
   for (k = 0; k < XMC_INDEX_LEVELS; k++) {
     xmc_u32 i = span >> 3u * k;
     xmc_u32 missing = xmc_run_orders(word & xmc_run_mask(0, left)) &
@@ -111,6 +117,7 @@ static void check_retired(xmc_checker *c, xmc_u32 first, xmc_u32 last) {
 
 static void check_word(xmc_checker *c, xmc_u32 id, xmc_u32 cls, xmc_u32 count) {
   xmc_u64 w = *xmc_word_of(c->meta, id), offset = word_offset(c->meta, id);
+  xmc_u32 page = xmc_id_page(c->meta, id);
   xmc_u64 known =
       xmc_word_make(0xff, 0xff, 0xffffffffu) | XMC_WORD_LISTED | XMC_WORD_PARKED | XMC_WORD_WATCHED;
   if (xmc_word_class(w) != cls || xmc_word_count(w) != count || (w & ~known) ||
@@ -124,13 +131,10 @@ static void check_word(xmc_checker *c, xmc_u32 id, xmc_u32 cls, xmc_u32 count) {
   if ((w & XMC_WORD_LISTED) && !(w & XMC_WORD_PARKED) && !(c->in_fifo[id >> 3] >> (id & 7u) & 1u))
     problem(c, XMC_PROBLEM_NOT_LISTED, offset, "Superblock %u is listed, but no FIFO holds it", id);
   if ((w & XMC_WORD_PARKED) &&
-      !bitmap_has(c->meta, &c->meta->parked,
-                  cls * c->meta->spans + (xmc_id_page(c->meta, id) >> XMC_SPAN_SHIFT)))
+      !bitmap_has(c->meta, &c->meta->parked, cls * c->meta->spans + (page >> XMC_SPAN_SHIFT)))
     problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %u is parked, but the parked bitmap misses it", id);
-  if (!(w & XMC_WORD_WATCHED) &&
-      !bitmap_has(c->meta, &c->meta->whole, xmc_id_page(c->meta, id) >> XMC_SPAN_SHIFT))
-    problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %u is not watched, and the whole bitmap misses it",
-            id);
+  if (!(w & XMC_WORD_WATCHED) && !(*xmc_whole_word(c->meta, page >> XMC_SPAN_SHIFT) >> (page & 63u) & 1u))
+    problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %u is not watched, and whole_pages misses it", id);
 }
 
 static void check_entry(xmc_checker *c, xmc_u32 page, xmc_u32 expected) {

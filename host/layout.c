@@ -54,6 +54,8 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
   h->busy = place_bitmap(&at, (uint64_t)h->slots * XMC_ALL_CLASSES);
   h->parked = place_bitmap(&at, (uint64_t)h->spans * XMC_ALL_CLASSES);
   h->whole = place_bitmap(&at, h->spans);
+  h->whole_pages = at;
+  at = align_up(at + 8u * (uint64_t)h->spans, 64);
   for (k = 0; k < XMC_INDEX_LEVELS; k++) {
     h->index[k] = at;
     at = align_up(at + (align_up(h->spans, (uint64_t)8 << 3 * k) >> 3 * k), 64);
@@ -135,8 +137,9 @@ int xmc_layout_is_consistent(const xmcHeap *h) {
          placed.words == h->words && placed.busy.leaf == h->busy.leaf && placed.busy.root == h->busy.root &&
          placed.parked.leaf == h->parked.leaf && placed.parked.root == h->parked.root &&
          placed.whole.leaf == h->whole.leaf && placed.whole.root == h->whole.root &&
-         h->data_room == h->bytes - tables && h->data >= tables && h->data - tables < XMC_PAGE_BYTES &&
-         h->data % 16u == 0 && h->data <= h->bytes && room >> XMC_PAGE_SHIFT >= h->pages;
+         placed.whole_pages == h->whole_pages && h->data_room == h->bytes - tables && h->data >= tables &&
+         h->data - tables < XMC_PAGE_BYTES && h->data % 16u == 0 && h->data <= h->bytes &&
+         room >> XMC_PAGE_SHIFT >= h->pages;
 }
 
 uint64_t xmc_layout_metadata_bytes(const xmcHeap *h) {

@@ -142,11 +142,12 @@ static void churn(soak *s, cl_uint number, cl_uint rounds) {
   launch(s, s->churn, s->items);
 }
 
-/* Nearly full: between 2 and 4 % of the heap is free pages. The sizes of what comes next see to it. */
+/* Nearly full: 10 to 12 % of the heap is free, nearly all of it blocks of Superblocks in use. The sizes of what comes
+ * next see to it. */
 static void keep_nearly_full(soak *s, double free_share) {
-  if (free_share > 0.04 && s->mean < 1u << 24)
+  if (free_share > 0.12 && s->mean < 1u << 24)
     s->mean += s->mean / 32u;
-  else if (free_share < 0.02 && s->mean > 64u)
+  else if (free_share < 0.10 && s->mean > 64u)
     s->mean -= s->mean / 64u;
 }
 
@@ -244,7 +245,7 @@ int main(int argc, char **argv) {
       break;
     if (now - last >= 1 || now >= begin + length) {
       CL_OK(xmcGetHeapStats(s.heap, s.queue, &stats));
-      printf("%6.0f s  %14llu operations, %.3g a second; %llu live, %.1f %% of the heap, %.1f %% free pages; "
+      printf("%6.0f s  %14llu operations, %.3g a second; %llu live, %.1f %% of the heap, %.1f %% free; "
              "%llu refused, "
              "%llu bad frees, %llu mismatches, %u checks\n",
              now - begin, (unsigned long long)s.count[0], (double)(s.count[0] - before) / (now - last),
