@@ -9,7 +9,7 @@
  *   parked     bitmap            spans with Superblocks that no FIFO had room for
  *   whole      bitmap            spans whose word in whole_pages is not zero
  *   whole_pages ulong[spans]     pages that may hold wholly free Superblocks which nobody watches
- *   index      3 levels          spans with free runs of 1, 2, 4 … 64 pages      1 B a span
+ *   index      5 levels          spans with free runs of 1, 2, 4 … 64 pages      1 B a span
  *   free_pages ulong[spans]      bit i of word s: page 64 s + i is free         8 B / MiB
  *   page_map   uint[pages]       what a page is used for                        4 B / 16 KiB
  *   words      ulong[33 pages]   state words of Superblocks and slabs           264 B / 16 KiB
@@ -86,7 +86,7 @@ typedef uint64_t xmc_u64;
 #define XMC_SPAN_PAGES 64u                    /* pages a span: bits of one word */
 #define XMC_SPAN_SHIFT 6
 #define XMC_ORDERS 7 /* run lengths 1, 2, 4 … 64 pages */
-#define XMC_INDEX_LEVELS 3
+#define XMC_INDEX_LEVELS 5
 #define XMC_PAGE_WORDS 33u /* 32 for Superblocks, 1 for the slab */
 #define XMC_NONE 0xffffffffu
 

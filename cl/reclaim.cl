@@ -324,8 +324,8 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
  * at twice, because those who took room before it was scarce did not say so. While others hold room that is
  * believed XMC_PATIENCE times, because whoever holds may have stopped for good, and while they move it
  * XMC_PERSISTENCE times, for an end. */
-#define XMC_PATIENCE 16u
-#define XMC_PERSISTENCE 32u
+#define XMC_PATIENCE 8u
+#define XMC_PERSISTENCE 16u
 XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, xmc_u32 order, xmc_u32 flux,
                          xmc_u32 *turns) {
   XMC_AFRESH64(heap);

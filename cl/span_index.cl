@@ -1,13 +1,14 @@
 /* The span index: where free runs of pages are.
  *
  * A byte for each span has bit k set if the span has 2^k free pages that begin at a multiple of 2^k (k = 0 … 6).
- * A byte one level up is the union of eight, three levels of words:
+ * A byte one level up is the union of eight, five levels of words:
  *
- *   level 2   [ 8 bytes: 64 spans each ]        1 word for 512 spans; searched one after another
- *   level 1   [ 8 bytes:  8 spans each ]        1 word for 64 spans
- *   level 0   [ 8 bytes:  1 span  each ]        1 word for 8 spans (8 MiB)
+ *   level 4   [ 8 bytes: 4,096 spans each ]     1 word for 32,768 spans (32 GiB); searched one after another
+ *   …
+ *   level 1   [ 8 bytes:     8 spans each ]     1 word for 64 spans
+ *   level 0   [ 8 bytes:     1 span  each ]     1 word for 8 spans (8 MiB)
  *
- * So a span that gains a run of any length is one fetch-or, and a search for any length three loads. A
+ * So a span that gains a run of any length is one fetch-or, and a search that finds none anywhere a few loads. A
  * bit is a hint with one promise: if a span has the run and nobody is in the middle of a call, the bits
  * on all levels are set. Who adds a run sets its bits afterwards, always by read-modify-write; who finds
  * a bit wrong clears it, then looks at the span once more. The read-modify-writes on the word order the
@@ -86,22 +87,16 @@ XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 ord
   }
 }
 
-/* The place of a set bit of x, the first one from byte `byte` upwards and round */
-XMC_FN xmc_u32 xmc_index_pick(xmc_u64 x, xmc_u32 byte) {
-  xmc_u64 up = x & ~(xmc_u64)0 << (8u * (byte & 7u));
-  return xmc_lowest64(up ? up : x) >> 3;
-}
-
 /* The bits of one order in a word */
 XMC_FN xmc_u64 xmc_index_mask(xmc_u32 order) { return (xmc_u64)0x0101010101010101u << order; }
 
 /* The first span from `span` on that has a run of 2^order pages by the index, or XMC_NONE */
 XMC_FN xmc_u32 xmc_index_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 span) {
   XMC_AFRESH64(heap);
-  xmc_u32 level = XMC_INDEX_LEVELS - 1u, i;
+  xmc_u32 level = 0, i;
   xmc_u64 bits;
   XMC_ROLLED
-  while (span < heap->spans) { /* down while there is one, else up at the word's end */
+  while (span < heap->spans) { /* down where there is one, else up at the word's end */
     i = span >> (3u * level);  /* the byte's number */
     bits = xmc_load_relaxed64(xmc_index_word(heap, level, i)) & xmc_index_mask(order) &
            ~(xmc_u64)0 << (8u * (i & 7u));
@@ -109,7 +104,7 @@ XMC_FN xmc_u32 xmc_index_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 s
     if (i << (3u * level) > span)
       span = i << (3u * level);
     if (!bits)
-      level = XMC_INDEX_LEVELS - 1u;
+      level += level + 1u < XMC_INDEX_LEVELS;
     else if (level-- == 0)
       return span;
   }
@@ -120,34 +115,14 @@ XMC_FN xmc_u32 xmc_index_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 s
  * different spans, so that searchers do not follow each other; 0 leads to the lowest. */
 XMC_FN xmc_u32 xmc_index_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 any) {
   XMC_AFRESH64(heap);
-  xmc_u64 bits, below, spans;
-  xmc_u32 top = (heap->spans + 511u) >> 9, turn, t = any % top, i, j;
+  xmc_u32 start = any % heap->spans, span = start;
   XMC_ROLLED
-  for (turn = 0; turn < top; turn++) {
+  for (;;) { /* once from there on, once from the first one on */
     XMC_AFRESH(order);
-    bits = xmc_load_relaxed64(xmc_at64(heap, heap->index[2]) + t) & xmc_index_mask(order);
-    XMC_ROLLED
-    while (bits) {
-      XMC_AFRESH(any);
-      i = xmc_index_pick(bits, any >> 20);
-      bits &= ~((xmc_u64)0xffu << (8u * i));
-      i += t * 8u;
-      XMC_AFRESH(order);
-      below = xmc_load_relaxed64(xmc_at64(heap, heap->index[1]) + i) & xmc_index_mask(order);
-      XMC_ROLLED
-      while (below) {
-        XMC_AFRESH(any);
-        j = xmc_index_pick(below, any >> 23);
-        below &= ~((xmc_u64)0xffu << (8u * j));
-        j += i * 8u;
-        XMC_AFRESH(order);
-        spans = xmc_load_relaxed64(xmc_at64(heap, heap->index[0]) + j) & xmc_index_mask(order);
-        if (spans)
-          return j * 8u + xmc_index_pick(spans, any >> 26);
-      }
-    }
-    t = t + 1u < top ? t + 1u : 0u;
+    span = xmc_index_next(heap, order, span);
+    if (span != XMC_NONE || start == 0)
+      return span;
+    span = start = 0;
   }
-  return XMC_NONE;
 }
 #endif

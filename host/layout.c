@@ -3,7 +3,7 @@
  * Metadata is 272 bytes a page of 16 KiB (1.66 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,448 a
  * class in 8 GiB, 69 in 64 MiB. A class gets fewer where its Superblocks are large for the heap, so that
  * what its FIFOs' active Superblocks hold is at most 1/64 of the heap (on GPUs, where they are carved to fit,
- * 1/24 of it, as a rule), and all classes together leave a part of it even if every FIFO of every class is
+ * 1/60 of it, as a rule), and all classes together leave a part of it even if every FIFO of every class is
  * used.
  */
 #include "layout.h"
@@ -38,10 +38,9 @@ static uint64_t superblock_bytes(uint32_t cls) {
 }
 
 /* So many bytes of heap there are for each FIFO of a class. On GPUs what is carved for a whole sub-group
- * leaves nothing in the FIFO, and what is carved for a few lanes is small. */
+ * leaves nothing in the FIFO, and what is carved for a few lanes is small: one page, or two. */
 static uint64_t most_share(uint32_t cls, int simt) {
-  uint64_t bytes = superblock_bytes(cls);
-  return simt ? 24u * (bytes < 2u * XMC_PAGE_BYTES ? bytes : 2u * XMC_PAGE_BYTES) : 64u * bytes;
+  return simt ? 60u * (uint64_t)XMC_PAGE_BYTES : 64u * superblock_bytes(cls);
 }
 
 /* Places every table for this many pages; returns the offset of the data. */

@@ -142,12 +142,12 @@ static void churn(soak *s, cl_uint number, cl_uint rounds) {
   launch(s, s->churn, s->items);
 }
 
-/* Nearly full: 10 to 12 % of the heap is free, nearly all of it blocks of Superblocks in use. The sizes of what comes
+/* Nearly full: 13 to 15 % of the heap is free, nearly all of it blocks of Superblocks in use. The sizes of what comes
  * next see to it. */
 static void keep_nearly_full(soak *s, double free_share) {
-  if (free_share > 0.12 && s->mean < 1u << 24)
+  if (free_share > 0.15 && s->mean < 1u << 24)
     s->mean += s->mean / 32u;
-  else if (free_share < 0.10 && s->mean > 64u)
+  else if (free_share < 0.13 && s->mean > 64u)
     s->mean -= s->mean / 64u;
 }
 
