@@ -196,7 +196,7 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
     XMC_AFRESH(order);
     XMC_AFRESH(pages);
     flux = xmc_search_begins(heap);
-    anywhere = !xmc_make_room(heap, me, XMC_NONE, order, flux, &turns);
+    anywhere = !xmc_make_room(heap, me, pages, order, flux, &turns);
   }
 }
 

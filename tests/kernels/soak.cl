@@ -1,5 +1,6 @@
 /* Soak: each work-item works on a row of blocks, another row in each launch; some blocks change hands within a
- * launch by way of an exchange table.
+ * launch by way of an exchange table. In seven rounds of eight all work-items of a sub-group (32 of them, wherever
+ * sub-groups are of another size) take the same place and size, in the others each its own.
  *
  *   a block      [ tag: its reference, mixed | … | tag ]     a size below 16 has the first alone, in 8 bytes
  *   a table's    reference << 24 | size in units of 8 bytes
@@ -33,9 +34,11 @@ uint soak_is_wrong(__global xmcHeap *heap, ulong entry) {
   return p[0] != soak_tag(entry >> 24) || p[words - 1u] != soak_tag(entry >> 24);
 }
 
-__kernel void soak_churn(__global xmcHeap *heap, __global ulong *rows, __global ulong *exchange, uint exchanges,
-                         __global ulong *counters, uint items, uint launch, uint rounds, uint mean) {
-  uint i = (uint)get_global_id(0), state, round, r, k, words, operations = 0, refused = 0, wrong = 0, bad = 0;
+__kernel void soak_churn(__global xmcHeap *heap, __global ulong *rows, __global ulong *exchange,
+                         uint exchanges, __global ulong *counters, uint items, uint launch, uint rounds,
+                         uint mean) {
+  uint i = (uint)get_global_id(0), state, group, round, r, shared, k, words, operations = 0, refused = 0,
+       wrong = 0, bad = 0;
   __global ulong *row;
   ulong entry, old;
   __global void *p;
@@ -43,10 +46,15 @@ __kernel void soak_churn(__global xmcHeap *heap, __global ulong *rows, __global 
     return;
   state = (i + 1u) * 2654435761u ^ launch * 40503u;
   state = state ? state : 1u;
+  group = (i / 32u + 1u) * 2246822519u ^ launch * 3266489917u;
+  group = group ? group : 1u;
   row = rows + (size_t)((i + launch * 7919u) % items) * ROW; /* items may be anything: a rotation */
   for (round = 0; round < rounds; round++) {
     r = soak_random(&state);
-    k = r % ROW;
+    shared = soak_random(&group);
+    if (shared % 8u == 0)
+      shared = r >> 3;
+    k = (shared >> 3) % ROW;
     entry = row[k];
     if (entry && (r >> 8) % 64u == 0) { /* bad frees: inside a block, or of the heap's tables */
       p = xmcFromRef(heap, entry >> 24);
@@ -60,13 +68,13 @@ __kernel void soak_churn(__global xmcHeap *heap, __global ulong *rows, __global 
       if (xmc_cas_acq_rel64(place, old, entry) == old)
         row[k] = entry = old;
     }
-    if (entry && (r >> 18) % 3u) {
+    if (entry && (shared >> 6) % 3u) {
       wrong += soak_is_wrong(heap, entry);
       xmcFree(heap, xmcFromRef(heap, entry >> 24));
       row[k] = 0;
       operations++;
     } else if (!entry) {
-      words = 1u + soak_random(&state) % (mean / 4u); /* of 8 bytes: up to twice the mean */
+      words = 1u + (shared >> 9) % (mean / 4u); /* of 8 bytes: up to twice the mean */
       if ((r >> 20) % 256u == 0)
         words *= 8u;
       p = xmcMalloc(heap, (size_t)words * 8u);
