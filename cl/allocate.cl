@@ -33,7 +33,7 @@ XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u3
 /* A run of pages as one block, its first page `phase` above a multiple of `align` pages (a power of two).
  * Returns the page or XMC_NONE. `anywhere` as for xmc_run_claim. */
 XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align,
-                                     xmc_u32 phase, int anywhere) {
+                                     xmc_u32 phase, xmc_u32 anywhere) {
   xmc_u32 want = pages + align - 1u, page, first;
   if (want > XMC_SPAN_PAGES) {
     page = xmc_run_claim_long(heap, want);

@@ -109,7 +109,9 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc
   XMC_ROLLED
   for (;;) { /* again only when there is room now */
     XMC_AFRESH(cls);
-    flux = xmc_search_begins(heap);
+    flux = 0; /* the first turn is not the last one, whatever moves */
+    if (turns)
+      flux = xmc_search_begins(heap);
     claim = xmc_last_claim(heap, me, cls);
     XMC_AFRESH(cls);
     end = turns == XMC_NONE ? XMC_CLASSES : turns < XMC_CHOOSY_TURNS ? 0u : cls + 5u;
@@ -177,8 +179,7 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
                                            xmc_u32 phase) {
   XMC_AFRESH64(heap);
   xmc_u32 page, want = pages + align - 1u, order = want > 1u ? 1u + xmc_highest32(want - 1u) : 0u, turns = 0;
-  xmc_u32 flux;
-  int anywhere = 0;
+  xmc_u32 flux, anywhere = 0;
   if (want < pages || want > heap->pages)
     return XMC_NONE;
   XMC_ROLLED
@@ -196,7 +197,8 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
     XMC_AFRESH(order);
     XMC_AFRESH(pages);
     flux = xmc_search_begins(heap);
-    anywhere = !xmc_make_room(heap, me, pages, order, flux, &turns);
+    if (!xmc_make_room(heap, me, pages, order, flux, &turns))
+      anywhere = (xmc_u32)(xmc_load_relaxed64(&heap->flux) >> 32) == flux ? XMC_NONE : XMC_HASTY_SPANS;
   }
 }
 

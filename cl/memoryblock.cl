@@ -157,27 +157,31 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
 }
 
 /* Claims up to `want` runs of `pages` pages, 1 to 64, in one span: their mask, and the span in *at. 0: there
- * is none in sight of the index, or, with `anywhere`, none. */
-XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 want, int anywhere,
-                             xmc_u32 *at) {
+ * is none in sight of the index or, where `anywhere` is not 0, none in the next so many spans wherever it begins. While
+ * room comes and goes XMC_HASTY_SPANS are enough: in a large heap all would take milliseconds. */
+#define XMC_HASTY_SPANS 64u
+XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 want,
+                             xmc_u32 anywhere, xmc_u32 *at) {
   XMC_AFRESH64(heap);
-  xmc_u32 order = pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, span, turn = 0;
+  xmc_u32 order = pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, left = anywhere, span, next = 0;
   xmc_u64 mask;
+  if (anywhere != XMC_NONE)
+    next = xmc_any_number(me) % heap->spans;
   XMC_ROLLED
   for (;;) {      /* again only for another span, or after the index was mended */
     if (anywhere) /* n pages in a row hold 2^k at a multiple of that, if n > 2^(k + 1) - 2 */
-      span = xmc_index_next(heap, xmc_highest32(pages + 1u) - 1u, turn);
+      span = left-- ? xmc_index_next(heap, xmc_highest32(pages + 1u) - 1u, next) : XMC_NONE;
     else
       span = xmc_index_find(heap, order, xmc_any_number(me));
     if (span == XMC_NONE)
       return 0;
-    mask = xmc_span_claim(heap, span, pages, want, anywhere);
+    mask = xmc_span_claim(heap, span, pages, want, anywhere != 0);
     *at = span;
     if (mask)
       return mask;
     if (!anywhere)
       xmc_span_mend(heap, span, order);
-    turn = span + 1u;
+    next = span + 1u;
   }
 }
 

@@ -176,6 +176,7 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page,
   XMC_AFRESH64(heap);
   xmc_u32 entry = xmc_load_relaxed32(xmc_page_entry(heap, page)), cls = entry & 0xffu, retired = 0, left = 1,
           id;
+  xmc_u32 unused = 0;
   xmc_u64 w;
   *unsure = 0;
   if (xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT)) >> (page & (XMC_SPAN_PAGES - 1u)) & 1u)
@@ -189,6 +190,7 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page,
     left = ((entry >> 16) + 31u) >> 5;
     left = left < 32u ? left + 1u : 33u;
     id += left - 2u;
+    unused = xmc_word_free(xmc_load_relaxed64(xmc_word_of(heap, xmc_slab_id(heap, page))));
   }
   XMC_ROLLED
   for (; left > 0; left--, id--) {
@@ -196,6 +198,7 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page,
     if (left == 1u && xmc_class_is_small(cls)) {
       cls = xmc_slab_class(cls);
       id = xmc_slab_id(heap, page);
+      unused = 0;
     }
     w = xmc_load_relaxed64(xmc_word_of(heap, id));
     if (xmc_word_class(w) == cls && xmc_word_is_whole(w)) {
@@ -204,7 +207,7 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page,
       else
         *unsure = 1;
     } else if (xmc_word_class(w) != cls) {
-      *unsure |= !xmc_class_is_small(cls); /* a slab has places that are not in use */
+      *unsure |= ~unused >> (id & 31u) & 1u; /* a slab has places that are not in use */
     } else if (!(w & XMC_WORD_WATCHED) &&
                xmc_cas_relaxed64(xmc_word_of(heap, id), w, w | XMC_WORD_WATCHED) != w) {
       *unsure = 1;
@@ -278,7 +281,7 @@ XMC_FN xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough)
   return retired;
 }
 
-/* One block of a class from where the fast path does not look: parked Superblocks, other slots' FIFOs, the
+/* One block of a class from where the fast path does not look: other slots' FIFOs, parked Superblocks, the
  * same for slabs, then any free pages. */
 XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   XMC_AFRESH64(heap);
@@ -289,10 +292,10 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   seat.active = XMC_NONE;
   XMC_ROLLED
   for (;;) { /* a small class goes round a second time, for slabs */
-    claim = xmc_unpark(heap, me, from, from + 1u);
+    claim = xmc_steal(heap, me, from, from + 1u);
     XMC_AFRESH(from);
     if (!claim)
-      claim = xmc_steal(heap, me, from, from + 1u);
+      claim = xmc_unpark(heap, me, from, from + 1u);
     if (claim || from != cls || !xmc_class_is_small(cls))
       break;
     from = xmc_slab_class(cls);
@@ -319,6 +322,13 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   return claim;
 }
 
+/* The state of flux to give to xmc_make_room; from now on those who make room findable say so. */
+XMC_FN xmc_u32 xmc_search_begins(XMC_GLOBAL xmcHeap *heap) {
+  XMC_AFRESH64(heap);
+  if (!xmc_load_relaxed64(&heap->scarce))
+    xmc_cas_acq_rel64(&heap->scarce, 0, 1);
+  return (xmc_u32)(xmc_load_acquire64(&heap->flux) >> 32);
+}
 /* Called when nothing was found: makes room by retiring what is wholly free. 0: there is none, nobody made
  * any since `flux` was read, nobody holds more than it will keep, and the index hides nothing. All is looked
  * at twice, because those who took room before it was scarce did not say so. While others hold room that is
@@ -330,6 +340,7 @@ XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, x
                          xmc_u32 *turns) {
   XMC_AFRESH64(heap);
   xmc_u64 now;
+  xmc_search_begins(heap);
   if (xmc_reclaim(heap, me, enough))
     return 1;
   now = xmc_load_acquire64(&heap->flux);
@@ -341,11 +352,4 @@ XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, x
   return xmc_index_sweep(heap, me, order);
 }
 
-/* The state of flux to give to xmc_make_room; from now on those who make room findable say so. */
-XMC_FN xmc_u32 xmc_search_begins(XMC_GLOBAL xmcHeap *heap) {
-  XMC_AFRESH64(heap);
-  if (!xmc_load_relaxed64(&heap->scarce))
-    xmc_cas_acq_rel64(&heap->scarce, 0, 1);
-  return (xmc_u32)(xmc_load_acquire64(&heap->flux) >> 32);
-}
 #endif
