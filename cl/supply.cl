@@ -289,9 +289,11 @@ XMC_FN void xmc_flux_end(XMC_GLOBAL xmcHeap *heap, int moved) {
   xmc_add_acq_rel64(&heap->flux, moved ? XMC_FLUX_MOVED - 1u : ~(xmc_u64)0);
 }
 
-/* Nobody watches a new Superblock or slab. Before anybody searched all bits of that bitmap are set. */
-XMC_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
-  if (xmc_load_relaxed64(&heap->scarce))
+/* Nobody watches a new Superblock or slab. `scarce`: read after its room was claimed and before its word is written,
+ * so that it costs no time of its own. If it was 0, all bits of whole_pages are set, and whoever looks at the page
+ * sees that somebody is about to start something there. */
+XMC_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u64 scarce) {
+  if (scarce)
     xmc_whole_add(heap, xmc_id_page(heap, id));
 }
 
@@ -300,10 +302,11 @@ XMC_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
 XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count,
                                  xmc_u32 take, xmc_seat seat) {
   XMC_AFRESH64(heap);
-  xmc_u64 w = xmc_word_make(cls, count, xmc_full_mask(count) & ~take);
+  xmc_u64 w = xmc_word_make(cls, count, xmc_full_mask(count) & ~take),
+          scarce = xmc_load_relaxed64(&heap->scarce);
   if (!xmc_word_free(w)) {
     xmc_store_relaxed64(xmc_word_of(heap, id), w);
-    xmc_superblock_show(heap, id);
+    xmc_superblock_show(heap, id, scarce);
     if (xmc_active_id(seat.active) != XMC_NONE)
       xmc_cas_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
                         xmc_active_next(seat.active, XMC_NONE));
@@ -313,7 +316,7 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   /* By CAS, whose value is waited for: the seat needs no release of its own. */
   if (xmc_cas_release64(xmc_word_of(heap, id), XMC_WORD_RETIRED, w) != XMC_WORD_RETIRED)
     xmc_store_release64(xmc_word_of(heap, id), w); /* a damaged arena's */
-  xmc_superblock_show(heap, id);
+  xmc_superblock_show(heap, id, scarce);
   if (seat.fifo != XMC_NONE && xmc_cas_hint64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
                                               xmc_active_next(seat.active, id)) == seat.active) {
     if (xmc_active_id(seat.active) == XMC_NONE) /* else it is marked already */

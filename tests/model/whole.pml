@@ -13,6 +13,8 @@
  *
  * Mutants:  SAYS_NOTHING   a release that makes a watched one wholly free sets no bit
  *           SILENT_BIRTH   a new Superblock sets no bit
+ *           SCARCE_FIRST   who starts one asks whether room is scarce before it has claimed the page
+ *           IN_USE_ONLY    a page where somebody is about to start one passes for looked at
  *           ONE_LOOK       the searcher does not look again after it cleared the bit
  *           SURE           a searcher whose CAS fails does not mind
  */
@@ -27,18 +29,6 @@ bit page = 1;   /* free */
 bit bits = 1;   /* this page's in whole_pages: before room is scarce all are set */
 bit scarce = 0;
 byte owned = 0; /* ghost: blocks in somebody's hands */
-
-inline show_new() {
-#ifdef SILENT_BIRTH
-  skip
-#else
-  STEP(won = scarce);
-  if
-  :: won -> STEP(bits = 1)
-  :: else
-  fi
-#endif
-}
 
 /* A block of the Superblock, or of a new one */
 inline claim() {
@@ -56,11 +46,27 @@ inline claim() {
      :: else -> take = 0
      fi
   :: w == RETIRED ->
+#ifdef SCARCE_FIRST
+     STEP(due = scarce);
+#endif
      STEP(won = page; page = 0);
      if
-     :: won -> take = 1; STEP(assert(word == RETIRED && !owned); word = 2; owned = 1); show_new()
+     :: won ->
+        take = 1;
+#ifndef SCARCE_FIRST
+        STEP(due = scarce);
+#endif
+        STEP(assert(word == RETIRED && !owned); word = 2; owned = 1);
+#ifdef SILENT_BIRTH
+        due = 0;
+#endif
+        if
+        :: due -> STEP(bits = 1)
+        :: else
+        fi
      :: else
      fi;
+     due = 0;
      break
   :: else -> break
   od
@@ -90,7 +96,7 @@ inline release() {
 
 proctype user(byte turns) {
   byte w = 0, take = 0;
-  bit won = 0;
+  bit won = 0, due = 0;
   do
   :: turns > 0 ->
      claim();
@@ -111,7 +117,12 @@ inline look() {
   :: else ->
      STEP(w = word);
      if
-     :: w == RETIRED -> unsure = 1
+     :: w == RETIRED ->
+#ifdef IN_USE_ONLY
+        skip
+#else
+        unsure = 1
+#endif
      :: WHOLE(w) ->
         STEP(if
              :: word == w -> word = RETIRED; won = 1
