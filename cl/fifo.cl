@@ -42,10 +42,8 @@ XMC_FN void xmc_fifo_init(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 start) {
   }
 }
 
-/* Appends a payload. Returns how many messages were there before, or XMC_NONE if the FIFO is full. 0 is certain to
- * come if the FIFO was empty: by a head that was read before the tail moved, messages would count that somebody has
- * taken by then, and has found the FIFO empty. */
-XMC_FN xmc_u32 xmc_fifo_enqueue(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 payload) {
+/* Appends a payload. 0: the FIFO is full. */
+XMC_FN int xmc_fifo_enqueue(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 payload) {
   XMC_GLOBAL xmc_u64 *place;
   xmc_u32 head, number, used;
   xmc_u64 tail, old;
@@ -57,16 +55,14 @@ XMC_FN xmc_u32 xmc_fifo_enqueue(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 payload) {
     used = number - head + 1u;
     place = &fifo->message[number % XMC_FIFO_SIZE];
     if (used == XMC_FIFO_SIZE)
-      return XMC_NONE;
+      return 0;
     if (used > XMC_FIFO_SIZE)
       continue; /* head was older than tail */
     old = xmc_load_relaxed64(place);
     if (xmc_message_number(old) + XMC_FIFO_SIZE == number)
       xmc_cas_release64(place, old, tail); /* if it fails, another one has moved the tail for us */
-    if (xmc_cas_acq_rel64(&fifo->tail, tail, xmc_message(number + 1u, payload)) == tail) {
-      used = number - xmc_load_acquire32(&fifo->head) + 1u;
-      return used < XMC_FIFO_SIZE ? used : 0u; /* more: this one is taken, too */
-    }
+    if (xmc_cas_acq_rel64(&fifo->tail, tail, xmc_message(number + 1u, payload)) == tail)
+      return 1;
   }
 }
 

@@ -119,14 +119,14 @@ XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
   }
 }
 
-/* Puts a listed Superblock into the ring of the slot, or parks it. */
+/* Puts a listed Superblock into the ring of the slot, or parks it. The FIFO is marked each time: how much was in the
+ * ring, another one may have taken meanwhile, and a third one found it empty. */
 XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 id) {
   XMC_AFRESH64(heap);
-  xmc_u32 used = slot == XMC_NONE ? XMC_NONE : xmc_fifo_enqueue(xmc_fifo_at(heap, cls, slot), id);
-  if (used == XMC_NONE)
-    xmc_park(heap, cls, id);
-  else if (used == 0)
+  if (slot != XMC_NONE && xmc_fifo_enqueue(xmc_fifo_at(heap, cls, slot), id))
     xmc_fifo_mark_busy(heap, cls, slot);
+  else
+    xmc_park(heap, cls, id);
 }
 
 /* Is this the active Superblock of the caller's FIFO, or might that be? Then it stays when it is free. */

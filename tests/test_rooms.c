@@ -87,9 +87,9 @@ static void fifo_against_model(void **state) {
     used = next = 0;
     for (i = 0; i < 10000; i++) {
       if (core_random(&seed) % 2) {
-        xmc_u32 before = xmc_fifo_enqueue(&fifo, next);
-        assert_int_equal(before, used == XMC_FIFO_SIZE ? XMC_NONE : used);
-        if (before != XMC_NONE)
+        int enqueued = xmc_fifo_enqueue(&fifo, next);
+        assert_int_equal(enqueued, used < XMC_FIFO_SIZE);
+        if (enqueued)
           model[used++] = next++;
       } else {
         xmc_u32 got = xmc_fifo_dequeue(&fifo);
@@ -117,7 +117,7 @@ static void fifo_member(int number, void *data) {
   uint32_t next = 0;
   while (next < crowd->rounds || __atomic_load_n(&crowd->got, __ATOMIC_RELAXED) < crowd->rounds * THREADS) {
     uint32_t message = (uint32_t)number * crowd->rounds + next, out;
-    if (next < crowd->rounds && xmc_fifo_enqueue(&crowd->fifo, message) != XMC_NONE)
+    if (next < crowd->rounds && xmc_fifo_enqueue(&crowd->fifo, message))
       next++;
     out = xmc_fifo_dequeue(&crowd->fifo);
     if (out != XMC_NONE) {

@@ -1,12 +1,12 @@
 /* The busy bit of a FIFO: cl/fifo.cl (xmc_fifo_enqueue), cl/supply.cl (xmc_put, xmc_settle, xmc_fifo_advance) and
  * cl/reclaim.cl (xmc_fifo_mark_idle). A FIFO with something in it must be in sight of those who steal.
  *
- * The ring is its head and its tail; fifo.pml has the messages. Only an enqueue that finds the ring empty sets the
- * bit, and only who puts something into an empty `active`; who finds both empty clears it and looks again.
+ * The ring is its head and its tail; fifo.pml has the messages. Each enqueue sets the bit, and who puts something into
+ * an empty `active`; who finds both empty clears it and looks again.
  *
  * Checked: when nobody moves any more, what is not empty has its bit.
  *
- * Mutants:  STALE_COUNT  an enqueue goes by the head it read before it moved the tail
+ * Mutants:  STALE_COUNT  only an enqueue that finds the ring empty sets it, by the head it read before it moved the tail
  *           ONE_LOOK     who clears the bit does not look again
  *           SEAT_SILENT  who takes the empty seat sets no bit
  */
@@ -51,12 +51,13 @@ proctype giver(byte turns) {
            :: else
            fi
         od;
-#ifndef STALE_COUNT
-        STEP(h = head);
-#endif
         if
-        :: h >= t -> STEP(busy = 1)
-        :: else
+#ifdef STALE_COUNT
+        :: h < t
+        :: else -> STEP(busy = 1)
+#else
+        :: STEP(busy = 1)
+#endif
         fi
      :: else
      fi;
