@@ -7,7 +7,7 @@
 #ifndef XMC_ALLOCATE_CL
 #define XMC_ALLOCATE_CL
 #include "reclaim.cl"
-#include "supply.cl"
+#include "carve.cl"
 
 /* `data`: of the header */
 XMC_FN XMC_GLOBAL char *xmc_block_at(XMC_GLOBAL xmcHeap *heap, xmc_u64 data, xmc_u32 cls, xmc_u32 id,

@@ -34,7 +34,7 @@
  *   front + user's bytes + 8     <=  bytes of the plain block
  * Headers of an earlier life (before a reset, of another heap) say neither LIVE nor FREED: their tags do not fit.
  * Those of an earlier use of pages that were something else in between are wiped when the pages are carved
- * (supply.cl, xmc_debug_remember).
+ * (carve.cl, xmc_debug_remember).
  */
 #ifndef XMC_DEBUG_CL
 #define XMC_DEBUG_CL

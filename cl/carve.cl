@@ -1,0 +1,244 @@
+/* Carving: new Superblocks and slabs out of free pages, and Superblocks of small classes out of slabs.
+ *
+ *   page                                       run of 2^k pages
+ *   +-----+-----+-----+-- slab --+-----+       +----------+----------+-- Superblock --+----------+
+ *   | j=0 | j=1 | j=2 |    …     |rest |       | block 0  | block 1  |       …        | rest     |
+ *   +-----+-----+-----+----------+-----+       +----------+----------+----------------+----------+
+ *    32 Basicblocks each, a Superblock          1 to 32 Basicblocks of 512 B to 8 KiB
+ *
+ * Who claimed the pages owns them alone until the state word is written: that puts the Superblock into use. It takes
+ * the seat of the exhausted one in the caller's FIFO, or goes into the ring.
+ */
+#ifndef XMC_CARVE_CL
+#define XMC_CARVE_CL
+#include "supply.cl"
+
+/* Once room is scarce, who takes more of it than it will keep says so before and after: a search that finds
+ * nothing meanwhile is not the last. */
+XMC_FN void xmc_flux_begin(XMC_GLOBAL xmcHeap *heap) { xmc_add_acq_rel64(&heap->flux, 1); }
+XMC_FN void xmc_flux_end(XMC_GLOBAL xmcHeap *heap, int moved) {
+  xmc_add_acq_rel64(&heap->flux, moved ? XMC_FLUX_MOVED - 1u : ~(xmc_u64)0);
+}
+
+/* Nobody watches a new Superblock or slab. `scarce`: read after its room was claimed and before its word is written,
+ * so that it costs no time of its own. If it was 0, all bits of whole_pages are set, and whoever looks at the page
+ * sees that somebody is about to start something there. */
+XMC_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u64 scarce) {
+  if (scarce)
+    xmc_whole_add(heap, xmc_id_page(heap, id));
+}
+
+/* Puts a new Superblock into use: `take` of its blocks are the caller's; for the rest it takes the seat or,
+ * if somebody else did, goes into the ring. */
+XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count,
+                                 xmc_u32 take, xmc_seat seat) {
+  XMC_AFRESH64(heap);
+  xmc_u64 w = xmc_word_make(cls, count, xmc_full_mask(count) & ~take),
+          scarce = xmc_load_relaxed64(&heap->scarce);
+  if (!xmc_word_free(w)) {
+    xmc_store_relaxed64(xmc_word_of(heap, id), w);
+    xmc_superblock_show(heap, id, scarce);
+    if (xmc_active_id(seat.active) != XMC_NONE)
+      xmc_cas_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
+                        xmc_active_next(seat.active, XMC_NONE));
+    return;
+  }
+  w |= XMC_WORD_LISTED;
+  /* By CAS, whose value is waited for: the seat needs no release of its own. */
+  if (xmc_cas_release64(xmc_word_of(heap, id), XMC_WORD_RETIRED, w) != XMC_WORD_RETIRED)
+    xmc_store_release64(xmc_word_of(heap, id), w); /* a damaged arena's */
+  xmc_superblock_show(heap, id, scarce);
+  if (seat.fifo != XMC_NONE && xmc_cas_hint64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
+                                              xmc_active_next(seat.active, id)) == seat.active) {
+    if (xmc_active_id(seat.active) == XMC_NONE) /* else it is marked already */
+      xmc_fifo_mark_busy(heap, cls, seat.fifo - xmc_fifos_first(heap->fifo_table[cls]));
+    return;
+  }
+  xmc_put(heap, cls, xmc_fifo_slot(heap, me, cls), id);
+}
+
+/* Before a run's entries in the page map are written, `first` and what follows it. A debug heap's headers say what
+ * was freed there (debug.cl); that can be believed only if the run was the same one before and its pages were
+ * nothing else in between, which the entries that it left tell. */
+#if XMC_DEBUG
+XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages, xmc_u32 cls,
+                                    xmc_u32 first) {
+  XMC_GLOBAL xmc_u32 *entry = xmc_page_entry(heap, page);
+  xmc_u32 same = xmc_load_relaxed32(entry) == first, i;
+  for (i = 1; i < pages; i++)
+    same &= xmc_load_relaxed32(entry + i) ==
+            (cls < XMC_CLASSES ? XMC_MAP(XMC_CLASS_OLD | cls, i, 0) : XMC_MAP(XMC_CLASS_BODY, 0, 0));
+  if (same)
+    return;
+  xmc_store_relaxed32((XMC_GLOBAL xmc_u32 *)xmc_page_address(heap, page), 0);
+  for (i = 1; cls < XMC_CLASSES && i < first >> 16; i++) /* each block of it */
+    xmc_store_relaxed32((XMC_GLOBAL xmc_u32 *)(xmc_page_address(heap, page) + i * xmc_class_bytes(cls)), 0);
+}
+#define XMC_DEBUG_REMEMBER(heap, page, pages, cls, first) xmc_debug_remember(heap, page, pages, cls, first)
+#else
+#define XMC_DEBUG_REMEMBER(heap, page, pages, cls, first) ((void)0)
+#endif
+
+/* A new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page
+ * or XMC_NONE.
+ *
+ * Where to look first is the FIFO's hint: the pages that this slot returned are a stack (xmc_pages_return),
+ *
+ *   hint: page + 1  -->  xmc_next_hint(page)  -->  …  -->  0, or XMC_HINT_ONWARD + page + 1
+ *
+ * at whose end it goes on in steps as wide as all slots, so that they do not meet. It is nobody's property:
+ * who takes pages owns them by the bits of their span, and a stack whose first page is gone is forgotten. */
+#define XMC_HINT_ONWARD 0x80000000u
+XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order,
+                              xmc_u32 fifo) {
+  XMC_AFRESH64(heap);
+  XMC_GLOBAL xmc_u32 *entry;
+  xmc_u32 pages = heap->pages, hint = 0, next = 0, page, i;
+  if (!(pages >> order))
+    return XMC_NONE;
+  if (fifo != XMC_NONE)
+    hint = xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint);
+  page = (hint & ~XMC_HINT_ONWARD) - 1u;
+  if (page < pages && !(hint & XMC_HINT_ONWARD))
+    next = xmc_load_relaxed32(xmc_next_hint(heap, page));
+  if (page == XMC_NONE)
+    page = xmc_run_home(heap, me, order, xmc_class_is_small(cls) ? cls : cls & 3u);
+  page = page >> order << order;
+  if (page >= pages || (1u << order) > pages - page)
+    page = (page >> order) % (pages >> order) << order;
+  if (!xmc_run_claim_at(heap, order, page)) {
+    next = 0;
+    XMC_AFRESH(order);
+    XMC_AFRESH(fifo);
+    page = xmc_run_search(heap, me, order, page);
+    if (page == XMC_NONE)
+      return XMC_NONE;
+  }
+  XMC_AFRESH(order);
+  XMC_AFRESH(cls);
+  XMC_AFRESH(fifo);
+  if (fifo != XMC_NONE)
+    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint,
+                        next ? next : XMC_HINT_ONWARD | (page + (heap->lanes << order) + 1u));
+  entry = xmc_page_entry(heap, page);
+  next = XMC_MAP(cls, 0, xmc_class_blocks(cls, 1u << order));
+  XMC_DEBUG_REMEMBER(heap, page, 1u << order, cls, next);
+  XMC_ROLLED
+  for (i = 0; i < 1u << order; i++)
+    xmc_store_relaxed32(entry + i, next + XMC_MAP(0, i, 0));
+  return page;
+}
+
+/* Starts a Superblock of a small class in the place that `slab` stands for. */
+XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
+                                xmc_claim slab, xmc_seat seat) {
+  xmc_u32 place = xmc_lowest32(xmc_claim_mask(slab)), left = xmc_class_blocks(cls, 1) - 32u * place;
+  xmc_u32 count = left < 32u ? left : 32u, take = xmc_full_mask(want < count ? want : count);
+  xmc_u32 id = xmc_id_page(heap, xmc_claim_id(slab)) * 32u + place;
+  xmc_superblock_start(heap, me, cls, id, count, take, seat);
+  return xmc_claim_make(id, take);
+}
+
+/* Carves a new Superblock out of 2^order free pages. */
+XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
+                                      xmc_u32 order, xmc_u32 fifo, xmc_seat seat) {
+  xmc_u32 page = xmc_pages_take(heap, me, cls, order, fifo), count, take;
+  if (page == XMC_NONE)
+    return 0;
+  count = xmc_class_blocks(cls, 1u << order);
+  take = xmc_full_mask(want < count ? want : count);
+  xmc_superblock_start(heap, me, cls, page * 32u, count, take, seat);
+  return xmc_claim_make(page * 32u, take);
+}
+
+/* Carves a new slab out of a free page: a claim of its first place. */
+XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 fifo,
+                                xmc_seat seat) {
+  xmc_u32 page = xmc_pages_take(heap, me, cls, 0, fifo), id;
+  if (page == XMC_NONE)
+    return 0;
+  id = xmc_slab_id(heap, page);
+  xmc_superblock_start(heap, me, xmc_slab_class(cls), id, (xmc_class_blocks(cls, 1) + 31u) >> 5, 1u, seat);
+  return xmc_claim_make(id, 1u);
+}
+
+/* log2 of the pages of a new Superblock for `want` blocks. On GPUs as many slots take Superblocks as
+ * sub-groups run: where few lanes want a class, they take few pages each. */
+XMC_FN xmc_u32 xmc_carve_order(xmc_u32 cls, xmc_u32 want) {
+  xmc_u32 order = xmc_class_order(cls);
+#if XMC_CARVE_TO_FIT
+  XMC_ROLLED
+  while (order > 0 && xmc_class_blocks(cls, 1u << (order - 1u)) >= 2u * want)
+    order--;
+#else
+  (void)want;
+#endif
+  return order;
+}
+
+/* Carves a new Superblock out of a slab or free pages. */
+XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
+                                xmc_seat seat) {
+  XMC_AFRESH64(heap);
+  int small = xmc_class_is_small(cls);
+  xmc_seat slab_seat;
+  xmc_view view;
+  xmc_u64 scarce = xmc_load_relaxed64(&heap->scarce);
+  xmc_claim claim;
+  xmc_view_read(heap, small ? xmc_slab_class(cls) : cls, &view);
+  if (scarce) { /* a million requests that find nothing must not all seem to hold something */
+    if (!small && xmc_index_find(heap, 0, 0) == XMC_NONE)
+      return 0;
+    xmc_flux_begin(heap);
+  }
+  slab_seat.fifo = xmc_view_fifo(view, me);
+  slab_seat.active = XMC_NONE;
+  if (small) {
+    claim = 0;
+    if (slab_seat.fifo != XMC_NONE) {
+      slab_seat.active = xmc_load_relaxed64(&xmc_fifo_number(heap, slab_seat.fifo)->active);
+      claim = xmc_fifo_claim(heap, view.words, xmc_slab_class(cls), 1,
+                             xmc_active_word(heap, view.words, xmc_slab_class(cls), slab_seat.active),
+                             &slab_seat);
+    }
+    XMC_AFRESH(cls);
+    XMC_AFRESH(seat.fifo);
+    XMC_AFRESH(slab_seat.fifo);
+    if (!claim)
+      claim = xmc_slab_carve(heap, me, cls, slab_seat.fifo, slab_seat);
+    if (claim)
+      claim = xmc_slab_start(heap, me, cls, want, claim, seat);
+  } else {
+    claim = xmc_superblock_carve(heap, me, cls, want, xmc_carve_order(cls, want), slab_seat.fifo, seat);
+  }
+  if (scarce)
+    xmc_flux_end(heap, claim != 0);
+  return claim;
+}
+
+/* Claims 1 to `want` Basicblocks of one Superblock, from the FIFO of a slot or new. 0: the last resort. seat
+ * and w as for xmc_fifo_claim. */
+XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls,
+                                  xmc_u32 want, xmc_u64 w, xmc_seat seat) {
+  xmc_claim claim = xmc_fifo_claim(heap, words, cls, want, w, &seat);
+  if (!claim) {
+    XMC_AFRESH(cls);
+    XMC_AFRESH(seat.fifo);
+    claim = xmc_carve(heap, me, cls, want, seat);
+  }
+  return claim;
+}
+
+/* The same for one who has not looked at the FIFO yet. */
+XMC_FN xmc_claim xmc_blocks_claim_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want) {
+  xmc_view view;
+  xmc_seat seat;
+  xmc_view_read(heap, cls, &view);
+  seat.fifo = xmc_view_fifo(view, me);
+  seat.active = XMC_NONE;
+  if (seat.fifo == XMC_NONE)
+    return xmc_carve(heap, me, cls, want, seat);
+  seat.active = xmc_load_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active);
+  return xmc_blocks_claim(heap, me, view.words, cls, want, xmc_word_guess(cls), seat);
+}
+#endif
