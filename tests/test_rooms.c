@@ -70,6 +70,93 @@ static void bitmap_against_model(void **state) {
   free(model);
 }
 
+/* The tables of a heap of `spans` spans without the spans */
+static xmcHeap *tables(xmc_u32 spans, xmc_u32 *bytes) {
+  xmc_u32 at = XMC_HEADER_BYTES, k;
+  xmcHeap *heap = calloc(1, XMC_HEADER_BYTES + 32u * (size_t)spans);
+  assert_non_null(heap);
+  heap->spans = spans;
+  heap->pages = spans * XMC_SPAN_PAGES - 5u;
+  for (k = 0; k < XMC_INDEX_LEVELS; k++) {
+    heap->index[k] = at;
+    at += ((spans >> 3u * k) / 8u + 1u) * 8u;
+  }
+  heap->whole_pages = at;
+  at += 8u * spans;
+  heap->whole.leaf = at;
+  at += (spans / 64u + 1u) * 8u;
+  heap->whole.root = at;
+  *bytes = at + (spans / 4096u + 1u) * 8u;
+  assert_true(*bytes <= XMC_HEADER_BYTES + 32u * spans);
+  return heap;
+}
+
+/* 40,000 spans reach every level of the index; few are set, so that searches go up and down. */
+static void index_against_model(void **state) {
+  enum { SPANS = 40000, ORDER = 3 };
+  xmc_u32 bytes, i, from, next, found, orders;
+  xmcHeap *heap = tables(SPANS, &bytes);
+  unsigned char *model = calloc(1, SPANS);
+  uint64_t seed = 77;
+  (void)state;
+  assert_non_null(model);
+  for (i = 0; i < 20000; i++) {
+    xmc_u32 span = (xmc_u32)(core_random(&seed) % SPANS);
+    if (core_random(&seed) % 2) {
+      orders = 1u + (xmc_u32)(core_random(&seed) % 127u);
+      xmc_index_add(heap, 0, span, orders & ~model[span]);
+      model[span] |= (unsigned char)orders;
+    } else {
+      if (core_random(&seed) % 8)
+        span = xmc_index_next(heap, ORDER, span); /* keeps them few */
+      if (span == XMC_NONE || !model[span])
+        continue;
+      xmc_index_remove(heap, span, model[span]);
+      model[span] = 0;
+    }
+    from = (xmc_u32)(core_random(&seed) % SPANS);
+    for (next = from; next < SPANS && !(model[next] >> ORDER & 1u); next++)
+      ;
+    assert_int_equal(xmc_index_next(heap, ORDER, from), next < SPANS ? next : XMC_NONE);
+    found = xmc_index_find(heap, ORDER, from + SPANS);
+    for (; next >= SPANS && from > 0 && next - SPANS < from && !(model[next - SPANS] >> ORDER & 1u); next++)
+      ;
+    assert_int_equal(found, next < SPANS ? next : next - SPANS < from ? next - SPANS : XMC_NONE);
+  }
+  free(heap);
+  free(model);
+}
+
+static void whole_against_model(void **state) {
+  enum { SPANS = 9000 };
+  xmc_u32 bytes, i, next;
+  xmcHeap *heap = tables(SPANS, &bytes);
+  char *model = calloc(SPANS, XMC_SPAN_PAGES);
+  uint64_t seed = 78;
+  (void)state;
+  assert_non_null(model);
+  for (i = 0; i < 20000; i++) {
+    xmc_u32 page = (xmc_u32)(core_random(&seed) % heap->pages);
+    if (core_random(&seed) % 2) {
+      xmc_whole_add(heap, page);
+      model[page] = 1;
+    } else {
+      if (core_random(&seed) % 8)
+        page = xmc_whole_next(heap, page);
+      if (page == XMC_NONE)
+        continue;
+      xmc_whole_remove(heap, page);
+      model[page] = 0;
+    }
+    page = (xmc_u32)(core_random(&seed) % heap->pages);
+    for (next = page; next < heap->pages && !model[next]; next++)
+      ;
+    assert_int_equal(xmc_whole_next(heap, page), next < heap->pages ? next : XMC_NONE);
+  }
+  free(heap);
+  free(model);
+}
+
 /* ---- FIFO ---- */
 
 static void fifo_against_model(void **state) {
@@ -433,6 +520,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(size_classes),
       cmocka_unit_test(bitmap_against_model),
+      cmocka_unit_test(index_against_model),
+      cmocka_unit_test(whole_against_model),
       cmocka_unit_test(fifo_against_model),
       cmocka_unit_test(fifo_threads),
       cmocka_unit_test(bits),
