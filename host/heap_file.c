@@ -175,13 +175,13 @@ static cl_int write_span(xmc_stream *s, xmcHeap *meta, xmc_u32 span, xmc_file_ge
 }
 
 cl_int xmc_file_write(FILE *file, xmcHeap *meta, long long fifos, xmc_file_get get, void *data) {
-  xmc_file_head head = {
-      XMC_FILE_MAGIC, XMC_FILE_FORMAT, XMC_LAYOUT_VERSION, XMC_FILE_ORDER, meta->data, fifos, 0};
+  xmc_file_head head = {{0}, XMC_FILE_FORMAT, XMC_LAYOUT_VERSION, XMC_FILE_ORDER, meta->data, fifos, 0};
   xmc_stream s = {file, 0, malloc(XMC_BUFFER_BYTES)};
   cl_int status = CL_OUT_OF_HOST_MEMORY;
   xmc_u32 span;
   if (!s.buffer)
     return status;
+  memcpy(head.magic, XMC_FILE_MAGIC, sizeof head.magic);
   head.sum = s.sum = head_sum(&head);
   status = fwrite(&head, sizeof head, 1, file) == 1 ? CL_SUCCESS : XMC_FILE_UNUSABLE;
   if (status == CL_SUCCESS)
