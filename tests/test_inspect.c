@@ -153,7 +153,7 @@ static void map_adds_up(const xmc_map *map) {
     runs += map->run_bytes[i];
   assert_int_equal(groups, map->stats.live_bytes);
   assert_int_equal(runs, map->free_pages_bytes);
-  assert_in_range(map->stats.live_bytes - live, 0, 2 * (map->cells + map->stats.superblocks)); /* rounding */
+  assert_true(map->stats.live_bytes - live <= 2 * (map->cells + map->stats.superblocks)); /* rounding */
   assert_int_equal(claimed + map->free_pages_bytes, map->stats.heap_bytes - map->stats.metadata_bytes);
 }
 
@@ -206,7 +206,7 @@ static void large_map(test_env *env) {
   assert_non_null(f);
   xmc_map_svg(m, f);
   fclose(f);
-  assert_in_range(size, 2000, 60000);
+  assert_true(size >= 2000 && size <= 60000);
   free(svg);
 }
 

@@ -93,7 +93,7 @@ static inline void *core_thread_main(void *arg) {
 static inline void core_threads(int count, void (*run)(int number, void *data), void *data) {
   core_thread threads[64];
   int i;
-  assert_in_range(count, 1, 64);
+  assert_true(count >= 1 && count <= 64);
   for (i = 0; i < count; i++) {
     threads[i].run = run;
     threads[i].number = i;
