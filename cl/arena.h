@@ -105,7 +105,7 @@ typedef uint64_t xmc_u64;
 /* State words */
 #define XMC_WORD_LISTED ((xmc_u64)1 << 32)
 #define XMC_WORD_PARKED ((xmc_u64)1 << 33)
-#define XMC_WORD_WATCHED ((xmc_u64)1 << 34) /* who makes it wholly free says so (reclaim.cl) */
+#define XMC_WORD_WATCHED ((xmc_u64)1 << 34) /* who makes it wholly free says so (whole.cl) */
 #define XMC_WORD_CLASS_SHIFT 40
 #define XMC_WORD_COUNT_SHIFT 48
 #define XMC_WORD_RETIRED \

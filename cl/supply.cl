@@ -127,7 +127,7 @@ XMC_FN int xmc_is_active_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   return slot != XMC_NONE && xmc_active_id(xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active)) == id;
 }
 
-/* A watched Superblock or slab became wholly free, with the word w: a search shall look at its span. It is no longer
+/* A watched Superblock or slab became wholly free, with the word w: a search shall look at its page. It is no longer
  * watched, so that others who free here need not say it again. A word that changed meanwhile is some other one's to
  * say: it is not wholly free, was said, or was parked just now (xmc_park). */
 XMC_FN void xmc_say_whole(XMC_GLOBAL xmcHeap *heap, xmc_u64 words, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
