@@ -6,9 +6,8 @@
  *   0          header (xmcHeap): geometry, FIFO table, failure counters
  *   1024       xmc_fifo[..]      one FIFO a size class and slot                 64 B each
  *   busy       bitmap            FIFOs that may hold something                  1 bit a FIFO
- *   parked     bitmap            spans with Superblocks that no FIFO had room for
- *   whole      bitmap            spans whose word in whole_pages is not zero
- *   whole_pages ulong[spans]     pages that may hold wholly free Superblocks which nobody watches
+ *   parked     bitmap            pages with Superblocks that no FIFO had room for 1 bit a class and page
+ *   whole      bitmap            pages that may hold wholly free Superblocks which nobody watches
  *   index      5 levels          spans with free runs of 1, 2, 4 … 64 pages      1 B a span
  *   free_pages ulong[spans]      bit i of word s: page 64 s + i is free         8 B / MiB
  *   page_map   uint[pages]       what a page is used for                        4 B / 16 KiB
@@ -35,9 +34,9 @@
  *   free(W) is a subset of     (1 << count(W)) - 1 for every W in use
  *   free(W) != 0               =>  listed(W)
  *   listed(W) and not parked   =>  some FIFO of class(W) holds W
- *   parked(W)                  =>  bit (class, span) of the parked bitmap is set
- *   W in use and not watched   =>  its page's bit in whole_pages is set
- *   room was never scarce      =>  all bits of whole_pages are set
+ *   parked(W)                  =>  bit (class, page) of the parked bitmap is set
+ *   W in use and not watched   =>  its page's bit in the whole bitmap is set
+ *   room was never scarce      =>  all bits of the whole bitmap are set
  *   W not in use               <=>  W == XMC_WORD_RETIRED, which no free can change
  *   free bit of P set          =>  the map entry of P leads to P's own words or nowhere
  *   2^k pages at a multiple of 2^k are free in span s  =>  bit k of byte s of the index is set, on all levels
@@ -77,7 +76,7 @@ typedef uint64_t xmc_u64;
 #endif
 
 /* The magic word names the layout and the debug level: a program built for others refuses the heap. */
-#define XMC_LAYOUT_VERSION 4
+#define XMC_LAYOUT_VERSION 5
 #define XMC_MAGIC_OF(debug) (((xmc_u64)0x584d616cu << 32) | (xmc_u64)(debug) << 16 | XMC_LAYOUT_VERSION)
 #define XMC_MAGIC XMC_MAGIC_OF(XMC_DEBUG)
 
@@ -127,10 +126,9 @@ typedef struct xmc_fifo {
   xmc_u64 message[XMC_FIFO_SIZE]; /* message n is at n % XMC_FIFO_SIZE */
 } xmc_fifo;
 
-/* A two-level bitmap: leaf words, then root words with one bit a leaf word that is not zero. */
-typedef struct xmc_bitmap {
-  xmc_u64 leaf; /* byte offsets in the arena */
-  xmc_u64 root;
+#define XMC_BITMAP_LEVELS 4
+typedef struct xmc_bitmap { /* bitmap.cl */
+  xmc_u64 level[XMC_BITMAP_LEVELS]; /* byte offsets in the arena */
 } xmc_bitmap;
 
 /* Coalescing of a sub-group's requests; chosen when a program is built (XMC_COALESCING). */
@@ -155,7 +153,6 @@ typedef struct xmcHeap {
   xmc_bitmap busy;
   xmc_bitmap parked;
   xmc_bitmap whole;
-  xmc_u64 whole_pages;
   xmc_u64 index[XMC_INDEX_LEVELS]; /* span_index.cl */
   xmc_u64 data_room;               /* bytes from the end of the tables to the end of the arena */
   xmc_u32 fifo_start;              /* first sequence number of every FIFO */
@@ -194,9 +191,6 @@ XMC_FN XMC_GLOBAL xmc_u64 *xmc_span_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 span)
 }
 XMC_FN XMC_GLOBAL xmc_u32 *xmc_page_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   return (XMC_GLOBAL xmc_u32 *)((XMC_GLOBAL char *)heap + heap->page_map) + page;
-}
-XMC_FN XMC_GLOBAL xmc_u64 *xmc_whole_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
-  return xmc_at64(heap, heap->whole_pages) + span;
 }
 /* Behind the page map: the hint under this page's in its FIFO's stack (xmc_pages_take) */
 XMC_FN XMC_GLOBAL xmc_u32 *xmc_next_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {

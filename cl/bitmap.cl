@@ -1,74 +1,81 @@
-/* Two-level bitmaps that say where to look.
+/* Bitmaps of four levels that say where to look.
  *
- *   root   bit l: leaf word l may be non-zero          1 word for 4,096 items
- *   leaf   bit i: item i may have what is looked for   1 word for 64 items
+ *   level 3   [ 64 bits: 64^3 items each ]     searched one after another
+ *   …
+ *   level 1   [ 64 bits:   64 items each ]     bit i: word i of level 0 may be non-zero
+ *   level 0   [ 64 bits:    1 item  each ]     bit i: item i may have what is looked for
  *
  * A bit is a hint with one promise: if an item has the thing and nobody is in the middle of a call, its
- * bit is set. Whoever gives an item the thing sets the bit afterwards, always by a read-modify-write.
- * Whoever finds a set bit wrong clears it and then looks at the item once more (xmc_bitmap_clear's
- * callers), setting it again if need be. The read-modify-writes on the leaf word order the two: either
- * the clearing one sees the item's new state, or the bit is set after it was cleared. The root is to the
- * leaf words what the leaf is to the items.
+ * bits are set on all levels. Whoever gives an item the thing sets the bit afterwards, always by a
+ * read-modify-write. Whoever finds a set bit wrong clears it and then looks at the item once more
+ * (xmc_bitmap_clear's callers), setting it again if need be. The read-modify-writes on the word order the
+ * two: either the clearing one sees the item's new state, or the bit is set after it was cleared. Each
+ * level is to the words below what level 0 is to the items.
  */
 #ifndef XMC_BITMAP_CL
 #define XMC_BITMAP_CL
 #include "arena.h"
 #include "platform.h"
 
-XMC_FN void xmc_bitmap_set(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 item) {
+/* The word of a level where the bit number i is */
+XMC_FN XMC_GLOBAL xmc_u64 *xmc_bitmap_word(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map,
+                                           xmc_u32 level, xmc_u32 i) {
   XMC_AFRESH64(heap);
-  XMC_GLOBAL xmc_u64 *leaf = xmc_at64(heap, map->leaf) + (item >> 6);
-  XMC_GLOBAL xmc_u64 *root = xmc_at64(heap, map->root) + (item >> 12);
-  xmc_u64 bit = (xmc_u64)1 << ((item >> 6) & 63u);
-  if (xmc_or_hint64(leaf, (xmc_u64)1 << (item & 63u)) == 0) /* who fills an empty word answers for the root */
-    xmc_or_hint64(root, bit);
+  return xmc_at64(heap, map->level[level]) + (i >> 6);
+}
+
+/* From `level` up: i is the bit's number there. */
+XMC_FN void xmc_bitmap_add(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 level,
+                           xmc_u32 i) {
+  XMC_ROLLED
+  for (; level < XMC_BITMAP_LEVELS; level++, i >>= 6) /* who fills an empty word answers for the level above */
+    if (xmc_or_hint64(xmc_bitmap_word(heap, map, level, i), (xmc_u64)1 << (i & 63u)) != 0)
+      return;
+}
+XMC_FN void xmc_bitmap_set(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 item) {
+  xmc_bitmap_add(heap, map, 0, item);
 }
 
 XMC_FN void xmc_bitmap_clear(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 item) {
+  xmc_u32 level, i;
+  xmc_u64 bit;
   XMC_AFRESH64(heap);
-  XMC_GLOBAL xmc_u64 *leaf = xmc_at64(heap, map->leaf) + (item >> 6);
-  XMC_GLOBAL xmc_u64 *root = xmc_at64(heap, map->root) + (item >> 12);
-  xmc_u64 bit = (xmc_u64)1 << ((item >> 6) & 63u);
-  xmc_u64 old = xmc_and_hint64(leaf, ~((xmc_u64)1 << (item & 63u)));
-  if (old == (xmc_u64)1 << (item & 63u)) {
-    xmc_and_hint64(root, ~bit);
-    if (xmc_load_relaxed64(leaf) != 0)
-      xmc_or_hint64(root, bit);
+  XMC_ROLLED
+  for (level = 0; level < XMC_BITMAP_LEVELS; level++) { /* up while words become empty */
+    i = item >> (6u * level);
+    bit = (xmc_u64)1 << (i & 63u);
+    if (xmc_and_hint64(xmc_bitmap_word(heap, map, level, i), ~bit) != bit)
+      break;
+  }
+  XMC_ROLLED
+  while (level-- > 0) { /* did one get a bit meanwhile? */
+    i = item >> (6u * level);
+    if (level + 1u < XMC_BITMAP_LEVELS && xmc_load_relaxed64(xmc_bitmap_word(heap, map, level, i)) != 0)
+      xmc_bitmap_add(heap, map, level + 1u, i >> 6);
   }
 }
 
-/* The lowest set item in [low, high), or XMC_NONE. Reads one leaf word, then one root word for each
- * 4,096 items,
- * then one leaf word for each root bit that is stale for a moment. */
+XMC_FN int xmc_bitmap_has(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 item) {
+  return (int)(xmc_load_relaxed64(xmc_bitmap_word(heap, map, 0, item)) >> (item & 63u) & 1u);
+}
+
+/* The lowest set item in [low, high), or XMC_NONE */
 XMC_FN xmc_u32 xmc_bitmap_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 low,
                                xmc_u32 high) {
   XMC_AFRESH64(heap);
-  XMC_GLOBAL xmc_u64 *leaf = xmc_at64(heap, map->leaf);
-  XMC_GLOBAL xmc_u64 *root = xmc_at64(heap, map->root);
-  xmc_u32 l, w;
-  xmc_u64 bits, words;
-  if (low >= high)
-    return XMC_NONE;
-  bits = xmc_load_relaxed64(leaf + (low >> 6)) >> (low & 63u);
-  if (bits) {
-    low += xmc_lowest64(bits);
-    return low < high ? low : XMC_NONE;
-  }
+  xmc_u32 level = 0, i;
+  xmc_u64 bits;
   XMC_ROLLED
-  for (l = (low >> 6) + 1u; l <= (high - 1u) >> 6; l = (l | 63u) + 1u) {
-    words = xmc_load_relaxed64(root + (l >> 6)) >> (l & 63u) << (l & 63u);
-    XMC_ROLLED
-    while (words) {
-      w = (l & ~63u) + xmc_lowest64(words);
-      if (w > (high - 1u) >> 6)
-        return XMC_NONE;
-      bits = xmc_load_relaxed64(leaf + w);
-      if (bits) {
-        low = (w << 6) + xmc_lowest64(bits);
-        return low < high ? low : XMC_NONE;
-      }
-      words &= words - 1u;
-    }
+  while (low < high) { /* down where there is one, else up at the word's end */
+    i = low >> (6u * level);
+    bits = xmc_load_relaxed64(xmc_bitmap_word(heap, map, level, i)) >> (i & 63u) << (i & 63u);
+    i = (i & ~63u) + (bits ? xmc_lowest64(bits) : 64u);
+    if (i << (6u * level) > low)
+      low = i << (6u * level);
+    if (!bits)
+      level += level + 1u < XMC_BITMAP_LEVELS;
+    else if (level-- == 0)
+      return low < high ? low : XMC_NONE;
   }
   return XMC_NONE;
 }

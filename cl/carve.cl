@@ -21,7 +21,7 @@ XMC_FN void xmc_flux_end(XMC_GLOBAL xmcHeap *heap, int moved) {
 }
 
 /* Nobody watches a new Superblock or slab. `scarce`: read after its room was claimed and before its word is written,
- * so that it costs no time of its own. If it was 0, all bits of whole_pages are set, and whoever looks at the page
+ * so that it costs no time of its own. If it was 0, all bits of the bitmap are set, and whoever looks at the page
  * sees that somebody is about to start something there. */
 XMC_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u64 scarce) {
   if (scarce)

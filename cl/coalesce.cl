@@ -98,37 +98,78 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
 #endif
 }
 
-/* The last resort, each lane for itself: a block of the class, a larger one when there is no other, or 0. One of up
- * to twice the size is taken before it is certain that there is no other: where many search at the same time, what
- * one finds another one takes. */
-#define XMC_CHOOSY_TURNS 4u
+/* One turn of the last resort: up to `want` blocks of the class, larger ones when there are no others, or 0. One of
+ * up to twice the size is taken before it is certain that there is no other: where many search at the same time, what
+ * one finds another one takes. *turns: 0 at first, XMC_FAILED when nothing was found for the last time. */
+#define XMC_CHOOSY_TURNS 2u
+#define XMC_LAST_TURN (XMC_NONE - 1u)
+#define XMC_FAILED XMC_NONE
+XMC_COLD_FN xmc_claim xmc_last_turn(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
+                                    xmc_u32 *turns) {
+  XMC_AFRESH64(heap);
+  xmc_u32 flux = 0, end; /* the first turn is not the last one, whatever moves */
+  xmc_claim claim;
+  if (*turns)
+    flux = xmc_search_begins(heap);
+  claim = xmc_last_claim(heap, me, cls, want);
+  XMC_AFRESH(cls);
+  end = *turns == XMC_LAST_TURN ? XMC_CLASSES : *turns < XMC_CHOOSY_TURNS ? 0u : cls + 5u;
+  if (!claim)
+    claim = xmc_steal(heap, me, cls + 1u, end < XMC_CLASSES ? end : XMC_CLASSES, want);
+  if (!claim && *turns == XMC_LAST_TURN) {
+    claim = xmc_unpark(heap, me, cls + 1u, XMC_CLASSES, want);
+    *turns = XMC_FAILED;
+  } else if (!claim && !xmc_make_room(heap, me, 1u, 0, flux, turns)) {
+    *turns = XMC_LAST_TURN;
+  }
+  return claim;
+}
+
+/* A block of the class from the last resort, a larger one when there is no other, or 0. */
 XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   XMC_AFRESH64(heap);
-  xmc_u32 turns = 0, flux, end;
+  xmc_u32 turns = 0, id = 0, take = 0;
   xmc_claim claim;
+#if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
+  xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, cls));
+  xmc_u32 first, rank, got;
   XMC_ROLLED
-  for (;;) { /* again only when there is room now */
+  for (;;) { /* one turn of the first lane's search; those that got nothing go round together */
+    rank = xmc_lanes_below(group);
+    if (rank == 0) {
+      got = xmc_lanes_count(group);
+      claim = xmc_last_turn(heap, me, cls, got < 32u ? got : 32u, &turns);
+      take = xmc_claim_mask(claim);
+      id = take ? xmc_claim_id(claim) : turns;
+    }
     XMC_AFRESH(cls);
-    flux = 0; /* the first turn is not the last one, whatever moves */
-    if (turns)
-      flux = xmc_search_begins(heap);
-    claim = xmc_last_claim(heap, me, cls);
-    XMC_AFRESH(cls);
-    end = turns == XMC_NONE ? XMC_CLASSES : turns < XMC_CHOOSY_TURNS ? 0u : cls + 5u;
-    if (!claim)
-      claim = xmc_steal(heap, me, cls + 1u, end < XMC_CLASSES ? end : XMC_CLASSES);
-    if (claim || turns == XMC_NONE)
+    XMC_AFRESH(group);
+    xmc_lanes_sync(group);
+    first = xmc_lanes_first(group);
+    rank = xmc_lanes_below(group);
+    take = xmc_shuffle32(group, take, first);
+    id = xmc_shuffle32(group, id, first);
+    got = xmc_popcount32(take);
+    if (rank < got)
       break;
-    if (!xmc_make_room(heap, me, 1u, 0, flux, &turns))
-      turns = XMC_NONE; /* for the last time */
+    if (!got && id == XMC_FAILED)
+      return 0;
+    group = xmc_lanes_drop(group, got);
+    XMC_AFRESH(take);
   }
-  XMC_AFRESH(cls);
-  if (!claim)
-    claim = xmc_unpark(heap, me, cls + 1u, XMC_CLASSES);
-  if (!claim)
-    return 0;
-  cls = xmc_load_relaxed32(xmc_page_entry(heap, xmc_claim_id(claim) >> 5)) & 0xffu;
-  return xmc_block_address(heap, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim)));
+  take = 1u << xmc_nth_bit(take, rank);
+#else
+  XMC_ROLLED
+  do {
+    claim = xmc_last_turn(heap, me, cls, 1u, &turns);
+    if (!claim && turns == XMC_FAILED)
+      return 0;
+  } while (!claim);
+  id = xmc_claim_id(claim);
+  take = xmc_claim_mask(claim);
+#endif
+  cls = xmc_load_relaxed32(xmc_page_entry(heap, id >> 5)) & 0xffu;
+  return xmc_block_address(heap, cls, id, xmc_lowest32(take));
 }
 
 /* A block of the class or, when there is none, a larger one; or 0. */
@@ -141,65 +182,88 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, x
   return block;
 }
 
-/* Runs of up to 64 pages: lanes that want as many take them from one span by one CAS. */
-XMC_FN xmc_u32 xmc_run_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages) {
-#if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
-  xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, pages));
-  xmc_u32 first, rank, got, low, high, span;
+/* One turn for a run of pages: where `shared`, up to `want` runs of up to 64 pages in one span by one CAS, their mask in
+ * *mask; else one run wherever it begins, 1 in *mask. Returns the span, or the page. *mask 0: there was none; *anywhere
+ * says how the next turn looks, XMC_FAILED that this one was the last. */
+typedef struct xmc_run_turn {
   xmc_u64 mask;
-  XMC_ROLLED
-  for (;;) {
-    first = xmc_lanes_first(group);
-    rank = xmc_lanes_below(group);
-    span = 0;
-    mask = 0;
-    if (rank == 0)
-      mask = xmc_run_claim(heap, me, pages, xmc_lanes_count(group), 0, &span);
-    low = xmc_shuffle32(group, (xmc_u32)mask, first);
-    high = xmc_shuffle32(group, (xmc_u32)(mask >> 32), first);
-    span = xmc_shuffle32(group, span, first);
-    got = (xmc_popcount32(low) + xmc_popcount32(high)) / pages;
-    if (rank < got) {
-      rank *= pages;
-      got = xmc_popcount32(low);
-      return span * XMC_SPAN_PAGES +
-             (rank < got ? xmc_nth_bit(low, rank) : 32u + xmc_nth_bit(high, rank - got));
-    }
-    if (!got)
-      return XMC_NONE;
-    group = xmc_lanes_drop(group, got);
+  xmc_u32 turns, anywhere;
+} xmc_run_turn;
+XMC_COLD_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align,
+                                 xmc_u32 phase, xmc_u32 want, xmc_run_turn *turn) {
+  XMC_AFRESH64(heap);
+  xmc_u32 at = 0, flux, all = pages + align - 1u;
+  turn->mask = 0;
+  if (align == 1u && pages <= XMC_SPAN_PAGES) {
+    turn->mask = xmc_run_claim(heap, me, pages, want, turn->anywhere, &at);
+  } else {
+    at = xmc_memoryblock_claim(heap, me, pages, align, phase, turn->anywhere);
+    turn->mask = at != XMC_NONE;
   }
-#else
-  return xmc_memoryblock_claim(heap, me, pages, 1, 0, 0);
-#endif
+  if (turn->mask)
+    return at;
+  if (turn->anywhere)
+    return XMC_NONE;
+  XMC_AFRESH(all);
+  XMC_AFRESH(pages);
+  flux = xmc_search_begins(heap);
+  if (!xmc_make_room(heap, me, pages, all > 1u ? 1u + xmc_highest32(all - 1u) : 0u, flux, &turn->turns))
+    turn->anywhere = (xmc_u32)(xmc_load_relaxed64(&heap->flux) >> 32) == flux ? XMC_NONE : XMC_HASTY_SPANS;
+  return 0;
 }
 
-/* A run of pages as one block, or XMC_NONE. */
+/* A run of pages as one block, or XMC_NONE. Lanes that want as many, up to 64, at no special address take them
+ * together. */
 XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align,
                                            xmc_u32 phase) {
   XMC_AFRESH64(heap);
-  xmc_u32 page, want = pages + align - 1u, order = want > 1u ? 1u + xmc_highest32(want - 1u) : 0u, turns = 0;
-  xmc_u32 flux, anywhere = 0;
+  xmc_u32 want = pages + align - 1u, at = 0, shared = align == 1u && pages <= XMC_SPAN_PAGES;
+  xmc_run_turn turn;
+#if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
+  xmc_lanes group;
+  xmc_u32 first, rank, got, low, high;
+#endif
   if (want < pages || want > heap->pages)
     return XMC_NONE;
+  turn.turns = turn.anywhere = 0;
+#if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
+  group = xmc_lanes_matching(xmc_lane_key(heap, shared ? pages : XMC_SPAN_PAGES + 1u + xmc_lane()));
   XMC_ROLLED
-  for (;;) { /* again only when somebody made room, at last for a run wherever it begins */
-    if (align == 1u && pages <= XMC_SPAN_PAGES && !anywhere)
-      page = xmc_run_malloc(heap, me, pages);
-    else
-      page = xmc_memoryblock_claim(heap, me, pages, align, phase, anywhere);
-    if (page != XMC_NONE) {
-      xmc_memoryblock_start(heap, page, pages);
-      return page;
-    }
-    if (anywhere)
-      return XMC_NONE;
-    XMC_AFRESH(order);
+  for (;;) { /* one turn of the first lane's search; those that got nothing go round together */
+    first = xmc_lanes_first(group);
+    turn.mask = 0;
+    if (xmc_lanes_below(group) == 0)
+      at = xmc_run_take(heap, me, pages, align, phase, xmc_lanes_count(group), &turn);
     XMC_AFRESH(pages);
-    flux = xmc_search_begins(heap);
-    if (!xmc_make_room(heap, me, pages, order, flux, &turns))
-      anywhere = (xmc_u32)(xmc_load_relaxed64(&heap->flux) >> 32) == flux ? XMC_NONE : XMC_HASTY_SPANS;
+    low = xmc_shuffle32(group, (xmc_u32)turn.mask, first);
+    high = xmc_shuffle32(group, (xmc_u32)(turn.mask >> 32), first);
+    at = xmc_shuffle32(group, at, first);
+    rank = xmc_lanes_below(group);
+    got = shared ? (xmc_popcount32(low) + xmc_popcount32(high)) / pages : low;
+    if (rank < got)
+      break;
+    if (!got && at == XMC_NONE)
+      return XMC_NONE;
+    group = xmc_lanes_drop(group, got);
   }
+  if (shared) {
+    rank *= pages;
+    got = xmc_popcount32(low);
+    at = at * XMC_SPAN_PAGES +
+         (rank < got ? xmc_nth_bit(low, rank) : 32u + xmc_nth_bit(high, rank - got));
+  }
+#else
+  XMC_ROLLED
+  do
+    at = xmc_run_take(heap, me, pages, align, phase, 1, &turn);
+  while (!turn.mask && at != XMC_NONE);
+  if (!turn.mask)
+    return XMC_NONE;
+  if (shared)
+    at = at * XMC_SPAN_PAGES + xmc_lowest64(turn.mask);
+#endif
+  xmc_memoryblock_start(heap, at, pages);
+  return at;
 }
 
 /* place.rest == 0 and place.cls < XMC_CLASSES */

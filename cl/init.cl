@@ -7,8 +7,6 @@
 #include "fifo.cl"
 #include "memoryblock.cl"
 
-XMC_FN xmc_u32 xmc_bitmap_leaf_words(xmc_u32 items) { return (items + 63u) >> 6; }
-
 /* Pages of a span that exist, as a mask */
 XMC_FN xmc_u64 xmc_span_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
   xmc_u32 first = span * XMC_SPAN_PAGES;
@@ -30,11 +28,13 @@ XMC_FN xmc_u64 xmc_index_init_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_
 /* Of `items` bits the first `set` are set. */
 XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 items,
                             xmc_u32 set, xmc_u32 i, xmc_u32 n) {
-  xmc_u32 leaves = xmc_bitmap_leaf_words(items), ones = xmc_bitmap_leaf_words(set), w;
-  for (w = i; w < leaves; w += n)
-    xmc_at64(heap, map->leaf)[w] = w < ones ? xmc_run_mask(0, set - 64u * w) : 0;
-  for (w = i; w < xmc_bitmap_leaf_words(leaves); w += n)
-    xmc_at64(heap, map->root)[w] = 64u * w < ones ? xmc_run_mask(0, ones - 64u * w) : 0;
+  xmc_u32 level, w;
+  for (level = 0; level < XMC_BITMAP_LEVELS; level++) {
+    for (w = i; 64u * w < items; w += n)
+      xmc_at64(heap, map->level[level])[w] = 64u * w < set ? xmc_run_mask(0, set - 64u * w) : 0;
+    items = (items + 63u) >> 6; /* of the next level */
+    set = (set + 63u) >> 6;
+  }
 }
 
 XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
@@ -44,15 +44,13 @@ XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
     for (w = i; w < xmc_fifos_count(heap->fifo_table[c]); w += n)
       xmc_fifo_init(fifos + xmc_fifos_first(heap->fifo_table[c]) + w, heap->fifo_start);
   xmc_init_bitmap(heap, &heap->busy, heap->slots * XMC_ALL_CLASSES, 0, i, n);
-  xmc_init_bitmap(heap, &heap->parked, heap->spans * XMC_ALL_CLASSES, 0, i, n);
-  xmc_init_bitmap(heap, &heap->whole, heap->spans, heap->spans, i, n);
+  xmc_init_bitmap(heap, &heap->parked, heap->spans * XMC_SPAN_PAGES * XMC_ALL_CLASSES, 0, i, n);
+  xmc_init_bitmap(heap, &heap->whole, heap->pages, heap->pages, i, n); /* nothing is watched yet */
   for (k = 0; k < XMC_INDEX_LEVELS; k++)
     for (w = i; w < (heap->spans + (8u << 3u * k) - 1u) >> (3u * k + 3u); w += n)
       xmc_at64(heap, heap->index[k])[w] = xmc_index_init_word(heap, k, w);
-  for (w = i; w < heap->spans; w += n) {
+  for (w = i; w < heap->spans; w += n)
     *xmc_span_word(heap, w) = xmc_span_pages(heap, w);
-    *xmc_whole_word(heap, w) = xmc_span_pages(heap, w); /* nothing is watched yet */
-  }
   for (w = i; w < heap->pages; w += n)
     *xmc_page_entry(heap, w) = XMC_MAP_NONE;
   for (w = i; w < heap->pages; w += n)

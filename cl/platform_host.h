@@ -1,7 +1,8 @@
 /* The host: C11 (GCC and Clang builtins on plain words), each thread a work-item of its own.
  *
  * XMC_HOST_STEP() stands before every atomic; tests define it to switch threads there, and XMC_HOST_THREAD()
- * as a number of the thread, from 1.
+ * as a number of the thread, from 1. XMC_HOST_LANES names a header with the lanes of sub-groups, the slot and any
+ * number, for tests that run threads in lock step (XMC_SIMT 1).
  */
 #ifndef XMC_PLATFORM_HOST_H
 #define XMC_PLATFORM_HOST_H
@@ -9,9 +10,11 @@
 #ifndef XMC_HOST_STEP
 #define XMC_HOST_STEP() ((void)0)
 #endif
+#define XMC_CONSTANT const
+#ifndef XMC_HOST_LANES
 #undef XMC_SIMT
 #define XMC_SIMT 0
-#define XMC_CONSTANT const
+#endif
 
 #define XMC_HOST_LOAD(name, type, order) \
   XMC_FN type name(const type *p) { \
@@ -79,11 +82,15 @@ XMC_FN xmc_u32 xmc_host_thread(void) {
   return mine;
 }
 #endif
+XMC_FN xmc_u64 xmc_work_item(void) { return XMC_HOST_THREAD(); }
+#ifdef XMC_HOST_LANES
+#include XMC_HOST_LANES
+#else
 XMC_FN xmc_u32 xmc_caller(void) { return XMC_HOST_THREAD() * 2654435769u; }
 XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) { return (xmc_u32)(((xmc_u64)me * slots) >> 32); }
 XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
   (void)me;
   return 0;
 }
-XMC_FN xmc_u64 xmc_work_item(void) { return XMC_HOST_THREAD(); }
+#endif
 #endif

@@ -1,9 +1,9 @@
 /* The last resort: before a request fails, what is parked, what other slots hold, what any class can spare.
  *
  * Only FIFOs whose bit stands in the busy bitmap are looked at, and every one found empty or exhausted is
- * cleaned up on the way (steal.cl); likewise only pages whose bit stands in whole_pages, for what is wholly free
+ * cleaned up on the way (steal.cl); likewise only pages whose bit stands in the whole bitmap, for what is wholly free
  * (whole.cl). So a million requests that meet a full heap share the work: the first ones empty the bitmaps, the others
- * read a few root words. Each lane comes here for itself.
+ * read a few root words. Lanes of a class come here together.
  */
 #ifndef XMC_RECLAIM_CL
 #define XMC_RECLAIM_CL
@@ -111,9 +111,9 @@ XMC_FN xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough)
   return retired;
 }
 
-/* One block of a class from where the fast path does not look: other slots' FIFOs, parked Superblocks, the
+/* Up to `want` blocks of a class from where the fast path does not look: other slots' FIFOs, parked Superblocks, the
  * same for slabs, then any free pages. */
-XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
+XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want) {
   XMC_AFRESH64(heap);
   xmc_u32 from = cls, order = xmc_class_order(cls) + 1u;
   xmc_claim claim;
@@ -122,10 +122,10 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   seat.active = XMC_NONE;
   XMC_ROLLED
   for (;;) { /* a small class goes round a second time, for slabs */
-    claim = xmc_steal(heap, me, from, from + 1u);
+    claim = xmc_steal(heap, me, from, from + 1u, from == cls ? want : 1u);
     XMC_AFRESH(from);
     if (!claim)
-      claim = xmc_unpark(heap, me, from, from + 1u);
+      claim = xmc_unpark(heap, me, from, from + 1u, from == cls ? want : 1u);
     if (claim || from != cls || !xmc_class_is_small(cls))
       break;
     from = xmc_slab_class(cls);
@@ -134,19 +134,19 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     return claim;
   XMC_AFRESH(cls);
   if (xmc_class_is_small(cls) && claim)
-    return xmc_slab_start(heap, me, cls, 1, claim, seat);
+    return xmc_slab_start(heap, me, cls, want, claim, seat);
   /* A million requests that find nothing must not all seem to hold something. */
   if (xmc_index_find(heap, 0, 0) == XMC_NONE)
     return 0;
-  xmc_flux_begin(heap); /* of a whole Superblock for one block */
+  xmc_flux_begin(heap); /* of a whole Superblock for a few blocks */
   if (xmc_class_is_small(cls)) {
     claim = xmc_slab_carve(heap, me, cls, XMC_NONE, seat);
     if (claim)
-      claim = xmc_slab_start(heap, me, cls, 1, claim, seat);
+      claim = xmc_slab_start(heap, me, cls, want, claim, seat);
   } else {
     XMC_ROLLED
     while (!claim && order > 0)
-      claim = xmc_superblock_carve(heap, me, cls, 1, --order, XMC_NONE, seat);
+      claim = xmc_superblock_carve(heap, me, cls, want, --order, XMC_NONE, seat);
   }
   xmc_flux_end(heap, claim != 0);
   return claim;
@@ -164,8 +164,8 @@ XMC_FN xmc_u32 xmc_search_begins(XMC_GLOBAL xmcHeap *heap) {
  * at twice, because those who took room before it was scarce did not say so. While others hold room that is
  * believed XMC_PATIENCE times, because whoever holds may have stopped for good, and while they move it
  * XMC_PERSISTENCE times, for an end. */
-#define XMC_PATIENCE 8u
-#define XMC_PERSISTENCE 16u
+#define XMC_PATIENCE 4u
+#define XMC_PERSISTENCE 8u
 XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, xmc_u32 order, xmc_u32 flux,
                          xmc_u32 *turns) {
   XMC_AFRESH64(heap);

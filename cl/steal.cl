@@ -1,7 +1,7 @@
 /* Blocks from where a request does not look first: other slots' FIFOs, parked Superblocks.
  *
  *   busy bitmap    bit (class, slot): the FIFO may hold something      steal
- *   parked bitmap  bit (class, span): one may be parked there          unpark
+ *   parked bitmap  bit (class, page): one may be parked there          unpark
  *
  * What is found empty or exhausted is cleaned up on the way.
  */
@@ -9,42 +9,31 @@
 #define XMC_STEAL_CL
 #include "supply.cl"
 
-/* The next parked Superblock (or slab) of the class in a span, from place `at` on: its id in *id; returns its
- * place, or XMC_NONE. Places are 32 a page. */
-XMC_FN xmc_u32 xmc_parked_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 span, xmc_u32 at, xmc_u32 *id) {
-  XMC_AFRESH64(heap);
-  xmc_u32 base = cls < XMC_CLASSES ? cls : cls - XMC_CLASSES, page, entry, slots;
-  XMC_ROLLED
-  for (; at < 32u * XMC_SPAN_PAGES; at++) {
-    page = span * XMC_SPAN_PAGES + (at >> 5);
-    if (page >= heap->pages)
-      break;
-    entry = xmc_load_relaxed32(xmc_page_entry(heap, page));
-    slots = cls < XMC_SMALL_CLASSES ? ((entry >> 16) + 31u) >> 5 : 1u;
-    if ((entry & 0xffffu) != base ||
-        (at & 31u) >= slots) { /* another class, inside a run, or past the last */
-      at |= 31u;
-      continue;
-    }
-    *id = cls < XMC_CLASSES ? page * 32u + (at & 31u) : xmc_slab_id(heap, page);
-    if (xmc_load_relaxed64(xmc_word_of(heap, *id)) & XMC_WORD_PARKED)
-      return at;
-  }
-  return XMC_NONE;
-}
-
-/* Claims a block of a parked Superblock in one span and takes it out of its parking place; in an unbuffered
- * heap it stays there, in everybody's sight, until it is exhausted. */
-XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 span) {
+/* Claims up to `want` blocks of a parked Superblock (or slab) in one page and takes it out of its parking place; in
+ * an unbuffered heap it stays there, in everybody's sight, until it is exhausted. */
+XMC_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page,
+                                 xmc_u32 want) {
   XMC_AFRESH64(heap);
   xmc_u64 duty = xmc_fifos_count(heap->fifo_table[cls]) ? XMC_WORD_PARKED : 0, w;
-  xmc_u32 at, id = 0, take;
+  xmc_u32 id = page * 32u, left = 1, take;
+  if (page >= heap->pages)
+    return 0;
+  take = xmc_load_relaxed32(xmc_page_entry(heap, page));
+  if ((take & 0xffffu) != (cls < XMC_CLASSES ? cls : cls - XMC_CLASSES))
+    return 0; /* another class by now, or inside a run */
+  if (cls >= XMC_CLASSES)
+    id = xmc_slab_id(heap, page);
+  else if (xmc_class_is_small(cls))
+    left = ((take >> 16) + 31u) >> 5;
+  left = left < 32u ? left : 32u;
   XMC_ROLLED
-  for (at = 0; (at = xmc_parked_next(heap, cls, span, at, &id)) != XMC_NONE; at++) {
+  for (; left > 0; left--, id++) {
     w = xmc_load_relaxed64(xmc_word_of(heap, id));
+    if (!(w & XMC_WORD_PARKED))
+      continue;
     XMC_ROLLED
     do { /* again when a free came just after the claim: the bitmap may show this one to nobody else now */
-      take = xmc_superblock_claim(xmc_word_of(heap, id), cls, 1, duty, &w);
+      take = xmc_superblock_claim(xmc_word_of(heap, id), cls, want, duty, &w);
       if (take || !(w & XMC_WORD_PARKED) || xmc_superblock_unlist(heap, id, cls, w))
         break;
       w = xmc_load_relaxed64(xmc_word_of(heap, id));
@@ -61,25 +50,26 @@ XMC_FN xmc_claim xmc_span_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   return 0;
 }
 
-/* Claims a block of a parked Superblock of a class in [cls, end). */
-XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end) {
-  xmc_u32 low, item, c, turn;
+/* Claims up to `want` blocks of a parked Superblock of a class in [cls, end). */
+XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end, xmc_u32 want) {
+  xmc_u32 low, item, pages, turn;
   xmc_claim claim;
   XMC_AFRESH64(heap);
   XMC_ROLLED
   for (;;) {
     XMC_AFRESH(cls);
     XMC_AFRESH(end);
-    low = cls * heap->spans;
-    item = xmc_bitmap_find_from(heap, &heap->parked, low, end * heap->spans,
-                                low + xmc_slot_hint(me, heap->spans));
+    pages = heap->spans * XMC_SPAN_PAGES;
+    low = cls * pages;
+    item = xmc_bitmap_find_from(heap, &heap->parked, low, end * pages,
+                                low + xmc_slot_hint(me, heap->spans) * XMC_SPAN_PAGES);
     if (item == XMC_NONE)
       return 0;
-    c = item / heap->spans;
     XMC_ROLLED
     for (turn = 0; turn < 2u; turn++) { /* before and after the bit is cleared */
       XMC_AFRESH(item);
-      claim = xmc_span_unpark(heap, me, c, item - c * heap->spans);
+      pages = heap->spans * XMC_SPAN_PAGES;
+      claim = xmc_page_unpark(heap, me, item / pages, item % pages, want);
       XMC_AFRESH(item);
       if (claim) {
         if (turn)
@@ -101,8 +91,8 @@ XMC_FN void xmc_fifo_mark_idle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
     xmc_fifo_mark_busy(heap, cls, slot);
 }
 
-/* Claims a block from the FIFO of another slot: xmc_fifo_claim with less to keep in registers. */
-XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
+/* Claims up to `want` blocks from the FIFO of another slot: xmc_fifo_claim with less to keep in registers. */
+XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 want) {
   XMC_AFRESH64(heap);
   xmc_u64 active, w = 0;
   xmc_u32 take;
@@ -113,16 +103,16 @@ XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
     if (xmc_active_id(active) == XMC_NONE)
       continue;
     w = xmc_load_relaxed64(xmc_word_of(heap, xmc_active_id(active)));
-    take = xmc_superblock_claim(xmc_word_of(heap, xmc_active_id(active)), cls, 1, 0, &w);
+    take = xmc_superblock_claim(xmc_word_of(heap, xmc_active_id(active)), cls, want, 0, &w);
     if (take)
       return xmc_claim_make(xmc_active_id(active), take);
   } while (xmc_fifo_advance(heap, slot, cls, active, w, 0));
   return 0;
 }
 
-/* Claims a block from any FIFO of the classes [cls, end), those of the caller's slot and above first. A FIFO that
+/* Claims up to `want` blocks from any FIFO of the classes [cls, end), those of the caller's slot and above first. A FIFO that
  * has none is empty afterwards. */
-XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end) {
+XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end, xmc_u32 want) {
   XMC_AFRESH64(heap);
   xmc_u32 item, again = cls * heap->slots;
   xmc_claim claim;
@@ -142,7 +132,7 @@ XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
       continue;
     }
     cls = item / heap->slots;
-    claim = xmc_fifo_take(heap, cls, item - cls * heap->slots);
+    claim = xmc_fifo_take(heap, cls, item - cls * heap->slots, want);
     if (claim)
       return claim;
     XMC_AFRESH(item);

@@ -102,7 +102,7 @@ XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
   while (xmc_word_class(w) == cls && (w & XMC_WORD_LISTED)) { /* else another one took the duty away */
     old = xmc_cas_release64(word, w, w | XMC_WORD_PARKED);
     if (old == w) {
-      xmc_bitmap_set(heap, &heap->parked, cls * heap->spans + (xmc_id_page(heap, id) >> XMC_SPAN_SHIFT));
+      xmc_bitmap_set(heap, &heap->parked, cls * heap->spans * XMC_SPAN_PAGES + xmc_id_page(heap, id));
       if (xmc_word_is_whole(w))
         xmc_whole_add(heap, xmc_id_page(heap, id));
       return;

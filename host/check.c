@@ -24,16 +24,15 @@ static void problem(xmc_checker *c, xmc_problem code, cl_ulong offset, const cha
 
 static xmc_u64 word_offset(xmcHeap *meta, xmc_u32 id) { return meta->words + 8u * (xmc_u64)id; }
 
-static int bitmap_has(xmcHeap *meta, const xmc_bitmap *map, xmc_u32 item) {
-  return xmc_at64(meta, map->leaf)[item >> 6] >> (item & 63u) & 1u;
-}
-
-static void check_roots(xmc_checker *c, const char *name, const xmc_bitmap *map, xmc_u32 items) {
-  xmc_u32 l;
-  for (l = 0; l < (items + 63u) / 64u; l++)
-    if (xmc_at64(c->meta, map->leaf)[l] && !(xmc_at64(c->meta, map->root)[l >> 6] >> (l & 63u) & 1u))
-      problem(c, XMC_PROBLEM_BITMAP, map->root + 8u * (l >> 6), "%s bitmap: root misses leaf word %u", name,
-              l);
+static void check_levels(xmc_checker *c, const char *name, const xmc_bitmap *map, xmc_u32 items) {
+  xmc_u32 level, w;
+  for (level = 1; level < XMC_BITMAP_LEVELS; level++) {
+    items = (items + 63u) / 64u;
+    for (w = 0; w < items; w++)
+      if (xmc_at64(c->meta, map->level[level - 1u])[w] && !(*xmc_bitmap_word(c->meta, map, level, w) >> (w & 63u) & 1u))
+        problem(c, XMC_PROBLEM_BITMAP, map->level[level] + 8u * (w >> 6), "%s bitmap: level %u misses word %u below",
+                name, level, w);
+  }
 }
 
 /* Ids in FIFOs are followed even when their message is an old one: they must lead somewhere. */
@@ -80,21 +79,19 @@ static void check_fifo(xmc_checker *c, xmc_u32 cls, xmc_u32 slot) {
               (tail - n) % XMC_FIFO_SIZE, number);
   }
   if ((used || xmc_active_id(fifo->active) != XMC_NONE) &&
-      !bitmap_has(c->meta, &c->meta->busy, cls * c->meta->slots + slot))
-    problem(c, XMC_PROBLEM_BITMAP, c->meta->busy.leaf, "busy bitmap misses FIFO %u of class %u", slot, cls);
+      !xmc_bitmap_has(c->meta, &c->meta->busy, cls * c->meta->slots + slot))
+    problem(c, XMC_PROBLEM_BITMAP, c->meta->busy.level[0], "busy bitmap misses FIFO %u of class %u", slot, cls);
 }
 
 static void check_span(xmc_checker *c, xmc_u32 span) {
   xmc_u64 word = *xmc_span_word(c->meta, span), offset = c->meta->free_pages + 8u * (xmc_u64)span;
+  xmc_u64 whole = xmc_at64(c->meta, c->meta->whole.level[0])[span];
   xmc_u32 first = span * XMC_SPAN_PAGES, left = c->meta->pages - first, k;
   if (word & ~xmc_run_mask(0, left))
     problem(c, XMC_PROBLEM_FREE_PAGES, offset, "span %u: pages beyond the arena are free", span);
-  if ((*xmc_whole_word(c->meta, span) & ~xmc_run_mask(0, left)) ||
-      (!c->meta->scarce && *xmc_whole_word(c->meta, span) != xmc_run_mask(0, left)))
-    problem(c, XMC_PROBLEM_BITMAP, c->meta->whole_pages + 8u * (xmc_u64)span,
-            "span %u: whole_pages is 0x%llx", span, (unsigned long long)*xmc_whole_word(c->meta, span));
-  if (*xmc_whole_word(c->meta, span) && !bitmap_has(c->meta, &c->meta->whole, span))
-    problem(c, XMC_PROBLEM_BITMAP, c->meta->whole.leaf, "whole bitmap misses span %u", span);
+  if ((whole & ~xmc_run_mask(0, left)) || (!c->meta->scarce && whole != xmc_run_mask(0, left)))
+    problem(c, XMC_PROBLEM_BITMAP, c->meta->whole.level[0] + 8u * (xmc_u64)span,
+            "span %u has the word 0x%llx in the whole bitmap", span, (unsigned long long)whole);
   for (k = 0; k < XMC_INDEX_LEVELS; k++) {
     xmc_u32 i = span >> 3u * k;
     xmc_u32 missing = xmc_run_orders(word & xmc_run_mask(0, left)) &
@@ -131,10 +128,10 @@ static void check_word(xmc_checker *c, xmc_u32 id, xmc_u32 cls, xmc_u32 count) {
   if ((w & XMC_WORD_LISTED) && !(w & XMC_WORD_PARKED) && !(c->in_fifo[id >> 3] >> (id & 7u) & 1u))
     problem(c, XMC_PROBLEM_NOT_LISTED, offset, "Superblock %u is listed, but no FIFO holds it", id);
   if ((w & XMC_WORD_PARKED) &&
-      !bitmap_has(c->meta, &c->meta->parked, cls * c->meta->spans + (page >> XMC_SPAN_SHIFT)))
+      !xmc_bitmap_has(c->meta, &c->meta->parked, cls * c->meta->spans * XMC_SPAN_PAGES + page))
     problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %u is parked, but the parked bitmap misses it", id);
-  if (!(w & XMC_WORD_WATCHED) && !(*xmc_whole_word(c->meta, page >> XMC_SPAN_SHIFT) >> (page & 63u) & 1u))
-    problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %u is not watched, and whole_pages misses it", id);
+  if (!(w & XMC_WORD_WATCHED) && !xmc_bitmap_has(c->meta, &c->meta->whole, page))
+    problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %u is not watched, and the whole bitmap misses it", id);
 }
 
 static void check_entry(xmc_checker *c, xmc_u32 page, xmc_u32 expected) {
@@ -213,14 +210,10 @@ static void check_beyond(xmc_checker *c) {
   xmc_u32 cls, i, k;
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++)
     for (i = xmc_fifos_count(c->meta->fifo_table[cls]); i < c->meta->slots; i++)
-      if (bitmap_has(c->meta, &c->meta->busy, cls * c->meta->slots + i))
-        problem(c, XMC_PROBLEM_BITMAP, c->meta->busy.leaf,
+      if (xmc_bitmap_has(c->meta, &c->meta->busy, cls * c->meta->slots + i))
+        problem(c, XMC_PROBLEM_BITMAP, c->meta->busy.level[0],
                 "busy bitmap has FIFO %u of class %u, which has %u", i, cls,
                 xmc_fifos_count(c->meta->fifo_table[cls]));
-  for (i = c->meta->spans; i & 63u; i++)
-    if (bitmap_has(c->meta, &c->meta->whole, i))
-      problem(c, XMC_PROBLEM_BITMAP, c->meta->whole.leaf, "whole bitmap has span %u of %u", i,
-              c->meta->spans);
   for (k = 0; k < XMC_INDEX_LEVELS; k++)
     for (i = (c->meta->spans + (1u << 3u * k) - 1u) >> 3u * k; i & 7u; i++)
       if (*xmc_index_word(c->meta, k, i) >> (8u * (i & 7u)) & 0x7fu)
@@ -237,9 +230,9 @@ cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report) {
     for (i = 0; i < xmc_fifos_count(meta->fifo_table[cls]); i++)
       check_fifo(&c, cls, i);
   check_beyond(&c);
-  check_roots(&c, "busy", &meta->busy, meta->slots * XMC_ALL_CLASSES);
-  check_roots(&c, "parked", &meta->parked, meta->spans * XMC_ALL_CLASSES);
-  check_roots(&c, "whole", &meta->whole, meta->spans);
+  check_levels(&c, "busy", &meta->busy, meta->slots * XMC_ALL_CLASSES);
+  check_levels(&c, "parked", &meta->parked, meta->spans * XMC_SPAN_PAGES * XMC_ALL_CLASSES);
+  check_levels(&c, "whole", &meta->whole, meta->pages);
   for (i = 0; i < meta->spans; i++)
     check_span(&c, i);
   for (i = 0; i < meta->pages;) {

@@ -1,6 +1,6 @@
 /* The arena's geometry: how many pages fit beside the tables that describe them.
  *
- * Metadata is 272 bytes a page of 16 KiB (1.66 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,448 a
+ * Metadata is 278 bytes a page of 16 KiB (1.70 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,448 a
  * class in 8 GiB, 69 in 64 MiB. A class gets fewer where its Superblocks are large for the heap, so that
  * what its FIFOs' active Superblocks hold is at most 1/64 of the heap (on GPUs, where they are carved to fit,
  * 1/60 of it, as a rule), and all classes together leave a part of it even if every FIFO of every class is
@@ -23,13 +23,16 @@ _Static_assert(sizeof(xmcHeap) <= XMC_HEADER_BYTES, "the header is too large");
 
 static uint64_t align_up(uint64_t value, uint64_t to) { return (value + to - 1u) / to * to; }
 
-/* Places the two levels of a bitmap at *at. */
+/* Places the levels of a bitmap at *at. */
 static xmc_bitmap place_bitmap(uint64_t *at, uint64_t items) {
   xmc_bitmap map;
-  uint64_t leaves = (items + 63u) / 64u, roots = (leaves + 63u) / 64u;
-  map.leaf = *at;
-  map.root = *at + 8u * leaves;
-  *at = align_up(*at + 8u * (leaves + roots), 64);
+  int level;
+  for (level = 0; level < XMC_BITMAP_LEVELS; level++) {
+    items = (items + 63u) / 64u;
+    map.level[level] = *at;
+    *at += 8u * items;
+  }
+  *at = align_up(*at, 64);
   return map;
 }
 
@@ -51,10 +54,8 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
   h->spans = (pages + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES;
   at += fifos * sizeof(xmc_fifo);
   h->busy = place_bitmap(&at, (uint64_t)h->slots * XMC_ALL_CLASSES);
-  h->parked = place_bitmap(&at, (uint64_t)h->spans * XMC_ALL_CLASSES);
-  h->whole = place_bitmap(&at, h->spans);
-  h->whole_pages = at;
-  at = align_up(at + 8u * (uint64_t)h->spans, 64);
+  h->parked = place_bitmap(&at, (uint64_t)h->spans * XMC_SPAN_PAGES * XMC_ALL_CLASSES);
+  h->whole = place_bitmap(&at, pages);
   for (k = 0; k < XMC_INDEX_LEVELS; k++) {
     h->index[k] = at;
     at = align_up(at + (align_up(h->spans, (uint64_t)8 << 3 * k) >> 3 * k), 64);
@@ -121,6 +122,8 @@ static uint64_t count_fifos(const xmcHeap *h) {
   return fifos;
 }
 
+static int same_bitmap(const xmc_bitmap *a, const xmc_bitmap *b) { return memcmp(a, b, sizeof *a) == 0; }
+
 int xmc_layout_is_consistent(const xmcHeap *h) {
   xmcHeap placed = *h;
   uint64_t fifos = count_fifos(h), tables, room = h->bytes - h->data;
@@ -133,10 +136,8 @@ int xmc_layout_is_consistent(const xmcHeap *h) {
     if (placed.index[k] != h->index[k])
       return 0;
   return placed.spans == h->spans && placed.free_pages == h->free_pages && placed.page_map == h->page_map &&
-         placed.words == h->words && placed.busy.leaf == h->busy.leaf && placed.busy.root == h->busy.root &&
-         placed.parked.leaf == h->parked.leaf && placed.parked.root == h->parked.root &&
-         placed.whole.leaf == h->whole.leaf && placed.whole.root == h->whole.root &&
-         placed.whole_pages == h->whole_pages && h->data_room == h->bytes - tables && h->data >= tables &&
+         placed.words == h->words && same_bitmap(&placed.busy, &h->busy) && same_bitmap(&placed.parked, &h->parked) &&
+         same_bitmap(&placed.whole, &h->whole) && h->data_room == h->bytes - tables && h->data >= tables &&
          h->data - tables < XMC_PAGE_BYTES && h->data % 16u == 0 && h->data <= h->bytes &&
          room >> XMC_PAGE_SHIFT >= h->pages;
 }

@@ -33,16 +33,20 @@ static void size_classes(void **state) {
 /* ---- bitmaps ---- */
 
 static void bitmap_against_model(void **state) {
-  enum { ITEMS = 70000 };
-  size_t leaves = (ITEMS + 63) / 64, roots = (leaves + 63) / 64, i;
-  xmcHeap *heap = calloc(1, 1024 + 8 * (leaves + roots));
+  enum { ITEMS = 700000 }; /* three words on the third level */
+  xmc_u32 i, at = 1024, level, words = ITEMS;
+  xmcHeap *heap = calloc(1, 1024 + ITEMS / 4);
   char *model = calloc(1, ITEMS);
   xmc_bitmap map;
   uint64_t seed = 1;
   (void)state;
   assert_true(heap && model);
-  map.leaf = 1024;
-  map.root = 1024 + 8 * leaves;
+  for (level = 0; level < XMC_BITMAP_LEVELS; level++) {
+    words = (words + 63) / 64;
+    map.level[level] = at;
+    at += 8 * words;
+  }
+  assert_true(at <= 1024 + ITEMS / 4);
   for (i = 0; i < 40000; i++) {
     xmc_u32 item = (xmc_u32)(core_random(&seed) % ITEMS), low, high, found;
     if (core_random(&seed) % 2) {
@@ -70,10 +74,10 @@ static void bitmap_against_model(void **state) {
   free(model);
 }
 
-/* The tables of a heap of `spans` spans without the spans */
+/* The span index of a heap of `spans` spans, without the spans */
 static xmcHeap *tables(xmc_u32 spans) {
   xmc_u32 at = XMC_HEADER_BYTES, k;
-  xmcHeap *heap = calloc(1, XMC_HEADER_BYTES + 32u * (size_t)spans);
+  xmcHeap *heap = calloc(1, XMC_HEADER_BYTES + 2u * (size_t)spans);
   assert_non_null(heap);
   heap->spans = spans;
   heap->pages = spans * XMC_SPAN_PAGES - 5u;
@@ -81,12 +85,7 @@ static xmcHeap *tables(xmc_u32 spans) {
     heap->index[k] = at;
     at += ((spans >> 3u * k) / 8u + 1u) * 8u;
   }
-  heap->whole_pages = at;
-  at += 8u * spans;
-  heap->whole.leaf = at;
-  at += (spans / 64u + 1u) * 8u;
-  heap->whole.root = at;
-  assert_true(at + (spans / 4096u + 1u) * 8u <= XMC_HEADER_BYTES + 32u * spans);
+  assert_true(at <= XMC_HEADER_BYTES + 2u * spans);
   return heap;
 }
 
@@ -121,36 +120,6 @@ static void index_against_model(void **state) {
     for (; next >= SPANS && from > 0 && next - SPANS < from && !(model[next - SPANS] >> ORDER & 1u); next++)
       ;
     assert_int_equal(found, next < SPANS ? next : next - SPANS < from ? next - SPANS : XMC_NONE);
-  }
-  free(heap);
-  free(model);
-}
-
-static void whole_against_model(void **state) {
-  enum { SPANS = 9000 };
-  xmc_u32 i, next;
-  xmcHeap *heap = tables(SPANS);
-  char *model = calloc(SPANS, XMC_SPAN_PAGES);
-  uint64_t seed = 78;
-  (void)state;
-  assert_non_null(model);
-  for (i = 0; i < 20000; i++) {
-    xmc_u32 page = (xmc_u32)(core_random(&seed) % heap->pages);
-    if (core_random(&seed) % 2) {
-      xmc_whole_add(heap, page);
-      model[page] = 1;
-    } else {
-      if (core_random(&seed) % 8)
-        page = xmc_whole_next(heap, page);
-      if (page == XMC_NONE)
-        continue;
-      xmc_whole_remove(heap, page);
-      model[page] = 0;
-    }
-    page = (xmc_u32)(core_random(&seed) % heap->pages);
-    for (next = page; next < heap->pages && !model[next]; next++)
-      ;
-    assert_int_equal(xmc_whole_next(heap, page), next < heap->pages ? next : XMC_NONE);
   }
   free(heap);
   free(model);
@@ -520,7 +489,6 @@ int main(void) {
       cmocka_unit_test(size_classes),
       cmocka_unit_test(bitmap_against_model),
       cmocka_unit_test(index_against_model),
-      cmocka_unit_test(whole_against_model),
       cmocka_unit_test(fifo_against_model),
       cmocka_unit_test(fifo_threads),
       cmocka_unit_test(bits),

@@ -1,0 +1,35 @@
+/* XMC_HOST_LANES: the lanes of platform.h by simt.h. */
+#ifndef XMC_TEST_SIMT_LANES_H
+#define XMC_TEST_SIMT_LANES_H
+#include "simt.h"
+typedef xmc_u32 xmc_lanes;
+XMC_FN xmc_u32 xmc_caller(void) { return simt_number() / SIMT_LANES; }
+XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) {
+  return me < slots ? me : (xmc_u32)(((xmc_u64)(me * 2654435769u) * slots) >> 32);
+}
+XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
+  (void)me;
+  return simt_random();
+}
+XMC_FN xmc_u32 xmc_lane(void) { return simt_number() % SIMT_LANES; }
+#define xmc_lanes_matching(key) simt_matching(__func__, key)
+XMC_FN xmc_u32 xmc_lanes_count(xmc_lanes m) { return xmc_popcount32(m); }
+XMC_FN xmc_u32 xmc_lanes_below(xmc_lanes m) { return xmc_popcount32(m & (((xmc_u32)1 << xmc_lane()) - 1u)); }
+XMC_FN xmc_u32 xmc_lanes_first(xmc_lanes m) { return xmc_lowest32(m); }
+XMC_FN xmc_lanes xmc_lanes_drop(xmc_lanes m, xmc_u32 n) {
+  for (; n > 0; n--)
+    m &= m - 1u;
+  return m;
+}
+XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
+  return simt_shuffle(m, value, lane);
+}
+XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) { return simt_or(m, value); }
+XMC_FN void xmc_lanes_sync(xmc_lanes m) { simt_or(m, 0); }
+XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
+  return ask ? xmc_cas_acquire64(p, expected, desired) : expected;
+}
+XMC_FN xmc_u64 xmc_or_release64_if(int ask, xmc_u64 *p, xmc_u64 bits) {
+  return ask ? xmc_or_release64(p, bits) : 0;
+}
+#endif
