@@ -24,34 +24,37 @@ XMC_FN XMC_GLOBAL xmc_u64 *xmc_bitmap_word(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL 
   return xmc_at64(heap, map->level[level]) + (i >> 6);
 }
 
-/* From `level` up: i is the bit's number there. */
-XMC_FN void xmc_bitmap_add(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 level,
+/* Sets the bit number i of a level. 1 if its word was empty: then the caller answers for the level above. */
+XMC_FN int xmc_bitmap_fill(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 level,
                            xmc_u32 i) {
-  XMC_ROLLED
-  for (; level < XMC_BITMAP_LEVELS; level++, i >>= 6) /* who fills an empty word answers for the level above */
-    if (xmc_or_hint64(xmc_bitmap_word(heap, map, level, i), (xmc_u64)1 << (i & 63u)) != 0)
-      return;
+  return xmc_or_hint64(xmc_bitmap_word(heap, map, level, i), (xmc_u64)1 << (i & 63u)) == 0;
 }
 XMC_FN void xmc_bitmap_set(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 item) {
-  xmc_bitmap_add(heap, map, 0, item);
+  if (!xmc_bitmap_fill(heap, map, 0, item))
+    return;
+  XMC_AFRESH(item);
+  if (xmc_bitmap_fill(heap, map, 1, item >> 6) && xmc_bitmap_fill(heap, map, 2, item >> 12))
+    xmc_bitmap_fill(heap, map, 3, item >> 18);
 }
 
 XMC_FN void xmc_bitmap_clear(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 item) {
-  xmc_u32 level, i;
+  xmc_u32 level, up;
   xmc_u64 bit;
   XMC_AFRESH64(heap);
   XMC_ROLLED
   for (level = 0; level < XMC_BITMAP_LEVELS; level++) { /* up while words become empty */
-    i = item >> (6u * level);
-    bit = (xmc_u64)1 << (i & 63u);
-    if (xmc_and_hint64(xmc_bitmap_word(heap, map, level, i), ~bit) != bit)
+    bit = (xmc_u64)1 << (item >> 6u * level & 63u);
+    if (xmc_and_hint64(xmc_bitmap_word(heap, map, level, item >> 6u * level), ~bit) != bit)
       break;
   }
   XMC_ROLLED
-  while (level-- > 0) { /* did one get a bit meanwhile? */
-    i = item >> (6u * level);
-    if (level + 1u < XMC_BITMAP_LEVELS && xmc_load_relaxed64(xmc_bitmap_word(heap, map, level, i)) != 0)
-      xmc_bitmap_add(heap, map, level + 1u, i >> 6);
+  while (level-- > 0) { /* did a word that became empty get a bit meanwhile? */
+    if (xmc_load_relaxed64(xmc_bitmap_word(heap, map, level, item >> 6u * level)) == 0)
+      continue;
+    XMC_ROLLED
+    for (up = level + 1u; up < XMC_BITMAP_LEVELS; up++)
+      if (!xmc_bitmap_fill(heap, map, up, item >> 6u * up))
+        break;
   }
 }
 
