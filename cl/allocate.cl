@@ -30,10 +30,10 @@ XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u3
   xmc_store_relaxed32(xmc_page_entry(heap, page), XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0));
 }
 
-/* A run of pages as one block, its first page `phase` above a multiple of `align` pages (a power of two).
- * Returns the page or XMC_NONE. `anywhere` as for xmc_run_claim. */
+/* A run of pages as one block, its address a multiple of `align` pages (a power of two) if that of page 0 is one of a
+ * page. Returns the page or XMC_NONE. `anywhere` as for xmc_run_claim. */
 XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align,
-                                     xmc_u32 phase, xmc_u32 anywhere) {
+                                     xmc_u32 anywhere) {
   xmc_u32 want = pages + align - 1u, page, first;
   if (want > XMC_SPAN_PAGES) {
     page = xmc_run_claim_long(heap, want);
@@ -46,7 +46,8 @@ XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u
       return XMC_NONE;
     page = span * XMC_SPAN_PAGES + xmc_lowest64(mask);
   }
-  first = page + ((phase - page) & (align - 1u));
+  first = (xmc_u32)((xmc_u64)(size_t)xmc_page_address(heap, page) >> XMC_PAGE_SHIFT);
+  first = page + ((0u - first) & (align - 1u));
   if (first > page) /* the ends go back */
     xmc_run_release(heap, page, first - page);
   if (page + want > first + pages)

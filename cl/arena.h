@@ -167,7 +167,7 @@ typedef struct xmcHeap {
   xmc_u64 invalid_frees;
   xmc_u64 first_double_free; /* offset in the arena + 1, so that 0 means none */
   xmc_u64 first_invalid_free;
-  xmc_u64 scarce;          /* 1 once a request came to the last resort: then the next is kept */
+  xmc_u64 scarce;          /* XMC_SCARCE_…; once a request came to the last resort the next is kept */
   xmc_u64 flux;            /* bits 0..31: work-items that just now hold more room than they will keep; above:
                               moves when room became findable that a search may just have missed */
   xmc_u64 red_zone_errors; /* debug heaps, from here on */
@@ -176,6 +176,8 @@ typedef struct xmcHeap {
   xmc_u64 first_use_after_free;
 } xmcHeap;
 
+#define XMC_SCARCE_ONCE ((xmc_u64)1) /* for good */
+#define XMC_SCARCE_NOW ((xmc_u64)2)  /* cleared by who starts a new Superblock or slab */
 #define XMC_FLUX_MOVED ((xmc_u64)1 << 32)
 #define XMC_HEADER_BYTES 1024u
 #define XMC_FIRST_FIFO (XMC_HEADER_BYTES / (xmc_u32)sizeof(xmc_fifo))

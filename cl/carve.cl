@@ -26,6 +26,8 @@ XMC_FN void xmc_flux_end(XMC_GLOBAL xmcHeap *heap, int moved) {
 XMC_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u64 scarce) {
   if (scarce)
     xmc_whole_add(heap, xmc_id_page(heap, id));
+  if (scarce & XMC_SCARCE_NOW)
+    xmc_and_hint64(&heap->scarce, ~XMC_SCARCE_NOW);
 }
 
 /* Puts a new Superblock into use: `take` of its blocks are the caller's; for the rest it takes the seat or,

@@ -100,27 +100,29 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
 
 /* One turn of the last resort: up to `want` blocks of the class, larger ones when there are no others, or 0. One of
  * up to twice the size is taken before it is certain that there is no other: where many search at the same time, what
- * one finds another one takes. *turns: 0 at first, XMC_FAILED when nothing was found for the last time. */
+ * one finds another one takes. */
 #define XMC_CHOOSY_TURNS 2u
-#define XMC_LAST_TURN (XMC_NONE - 1u)
-#define XMC_FAILED XMC_NONE
 XMC_COLD_FN xmc_claim xmc_last_turn(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
-                                    xmc_u32 *turns) {
+                                    xmc_search *search) {
   XMC_AFRESH64(heap);
-  xmc_u32 flux = 0, end; /* the first turn is not the last one, whatever moves */
+  xmc_u32 end;
   xmc_claim claim;
-  if (*turns)
-    flux = xmc_search_begins(heap);
+  if (*search) /* the first turn is not the last one, whatever moves */
+    *search = xmc_search_begins(heap, *search);
   claim = xmc_last_claim(heap, me, cls, want);
   XMC_AFRESH(cls);
-  end = *turns == XMC_LAST_TURN ? XMC_CLASSES : *turns < XMC_CHOOSY_TURNS ? 0u : cls + 5u;
+  XMC_AFRESH(*search);
+  end = xmc_search_turns(*search) < XMC_CHOOSY_TURNS ? 0u : cls + 5u;
+  if (end > XMC_CLASSES || xmc_search_turns(*search) == XMC_SEARCH_LAST)
+    end = XMC_CLASSES;
   if (!claim)
-    claim = xmc_steal(heap, me, cls + 1u, end < XMC_CLASSES ? end : XMC_CLASSES, want);
-  if (!claim && *turns == XMC_LAST_TURN) {
+    claim = xmc_steal(heap, me, cls + 1u, end, want);
+  XMC_AFRESH(cls);
+  if (!claim && xmc_search_turns(*search) == XMC_SEARCH_LAST) {
     claim = xmc_unpark(heap, me, cls + 1u, XMC_CLASSES, want);
-    *turns = XMC_FAILED;
-  } else if (!claim && !xmc_make_room(heap, me, 1u, 0, flux, turns)) {
-    *turns = XMC_LAST_TURN;
+    *search = XMC_SEARCH_FAILED;
+  } else if (!claim && !xmc_make_room(heap, me, 1u, 0, search)) {
+    *search = XMC_SEARCH_LAST;
   }
   return claim;
 }
@@ -128,7 +130,8 @@ XMC_COLD_FN xmc_claim xmc_last_turn(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
 /* A block of the class from the last resort, a larger one when there is no other, or 0. */
 XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   XMC_AFRESH64(heap);
-  xmc_u32 turns = 0, id = 0, take = 0;
+  xmc_u32 id = 0, take = 0;
+  xmc_search search = 0;
   xmc_claim claim;
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, cls));
@@ -138,9 +141,9 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc
     rank = xmc_lanes_below(group);
     if (rank == 0) {
       got = xmc_lanes_count(group);
-      claim = xmc_last_turn(heap, me, cls, got < 32u ? got : 32u, &turns);
+      claim = xmc_last_turn(heap, me, cls, got < 32u ? got : 32u, &search);
       take = xmc_claim_mask(claim);
-      id = take ? xmc_claim_id(claim) : turns;
+      id = take ? xmc_claim_id(claim) : search;
     }
     XMC_AFRESH(cls);
     XMC_AFRESH(group);
@@ -152,7 +155,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc
     got = xmc_popcount32(take);
     if (rank < got)
       break;
-    if (!got && id == XMC_FAILED)
+    if (!got && id == XMC_SEARCH_FAILED)
       return 0;
     group = xmc_lanes_drop(group, got);
     XMC_AFRESH(take);
@@ -161,8 +164,8 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc
 #else
   XMC_ROLLED
   do {
-    claim = xmc_last_turn(heap, me, cls, 1u, &turns);
-    if (!claim && turns == XMC_FAILED)
+    claim = xmc_last_turn(heap, me, cls, 1u, &search);
+    if (!claim && search == XMC_SEARCH_FAILED)
       return 0;
   } while (!claim);
   id = xmc_claim_id(claim);
@@ -182,85 +185,93 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, x
   return block;
 }
 
-/* One turn for a run of pages: where `shared`, up to `want` runs of up to 64 pages in one span by one CAS, their mask in
- * *mask; else one run wherever it begins, 1 in *mask. Returns the span, or the page. *mask 0: there was none; *anywhere
- * says how the next turn looks, XMC_FAILED that this one was the last. */
-typedef struct xmc_run_turn {
-  xmc_u64 mask;
-  xmc_u32 turns, anywhere;
-} xmc_run_turn;
+/* Lanes that want as many pages, at most a span and at no special address, take them together. */
+XMC_FN int xmc_run_is_shared(xmc_u32 pages, xmc_u32 align) { return align == 1u && pages <= XMC_SPAN_PAGES; }
+
+/* One turn for a run of pages: where it is shared, up to `want` runs in one span by one CAS, their mask in *mask; else
+ * one run, and 1 in *mask. Returns the span, or the page. *mask 0: there was none. */
 XMC_COLD_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align,
-                                 xmc_u32 phase, xmc_u32 want, xmc_run_turn *turn) {
+                                 xmc_u32 want, xmc_search *search, xmc_u64 *mask) {
   XMC_AFRESH64(heap);
-  xmc_u32 at = 0, flux, all = pages + align - 1u;
-  turn->mask = 0;
-  if (align == 1u && pages <= XMC_SPAN_PAGES) {
-    turn->mask = xmc_run_claim(heap, me, pages, want, turn->anywhere, &at);
+  xmc_u32 at = 0, anywhere = xmc_search_turns(*search);
+  anywhere = anywhere == XMC_SEARCH_LAST ? XMC_NONE : anywhere == XMC_SEARCH_HASTY ? XMC_HASTY_SPANS : 0u;
+  *mask = 0;
+  if (xmc_run_is_shared(pages, align)) {
+    *mask = xmc_run_claim(heap, me, pages, want, anywhere, &at);
   } else {
-    at = xmc_memoryblock_claim(heap, me, pages, align, phase, turn->anywhere);
-    turn->mask = at != XMC_NONE;
+    at = xmc_memoryblock_claim(heap, me, pages, align, anywhere);
+    *mask = at != XMC_NONE;
   }
-  if (turn->mask)
+  if (*mask)
     return at;
-  if (turn->anywhere)
-    return XMC_NONE;
-  XMC_AFRESH(all);
+  if (xmc_search_turns(*search) >= XMC_SEARCH_HASTY) {
+    *search = XMC_SEARCH_FAILED;
+    return 0;
+  }
   XMC_AFRESH(pages);
-  flux = xmc_search_begins(heap);
-  if (!xmc_make_room(heap, me, pages, all > 1u ? 1u + xmc_highest32(all - 1u) : 0u, flux, &turn->turns))
-    turn->anywhere = (xmc_u32)(xmc_load_relaxed64(&heap->flux) >> 32) == flux ? XMC_NONE : XMC_HASTY_SPANS;
+  XMC_AFRESH(align);
+  *search = xmc_search_begins(heap, *search);
+  at = pages + align - 1u;
+  if (!xmc_make_room(heap, me, pages, at > 1u ? 1u + xmc_highest32(at - 1u) : 0u, search))
+    *search = xmc_search_flux(xmc_load_relaxed64(&heap->flux)) == (*search & ~0xffu) ? XMC_SEARCH_LAST
+                                                                                 : XMC_SEARCH_HASTY;
   return 0;
 }
 
-/* A run of pages as one block, or XMC_NONE. Lanes that want as many, up to 64, at no special address take them
- * together. */
-XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align,
-                                           xmc_u32 phase) {
+/* A run of pages as one block, its address a multiple of `align` pages, or XMC_NONE. */
+XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages,
+                                           xmc_u32 align) {
   XMC_AFRESH64(heap);
-  xmc_u32 want = pages + align - 1u, at = 0, shared = align == 1u && pages <= XMC_SPAN_PAGES;
-  xmc_run_turn turn;
+  xmc_u32 at = 0;
+  xmc_u64 mask = 0;
+  xmc_search search = 0;
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group;
   xmc_u32 first, rank, got, low, high;
 #endif
-  if (want < pages || want > heap->pages)
+  if (pages + align - 1u < pages || pages + align - 1u > heap->pages)
     return XMC_NONE;
-  turn.turns = turn.anywhere = 0;
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
-  group = xmc_lanes_matching(xmc_lane_key(heap, shared ? pages : XMC_SPAN_PAGES + 1u + xmc_lane()));
+  group = xmc_lanes_matching(
+      xmc_lane_key(heap, xmc_run_is_shared(pages, align) ? pages : XMC_SPAN_PAGES + 1u + xmc_lane()));
   XMC_ROLLED
   for (;;) { /* one turn of the first lane's search; those that got nothing go round together */
-    first = xmc_lanes_first(group);
-    turn.mask = 0;
-    if (xmc_lanes_below(group) == 0)
-      at = xmc_run_take(heap, me, pages, align, phase, xmc_lanes_count(group), &turn);
+    mask = 0;
+    if (xmc_lanes_below(group) == 0) {
+      at = xmc_run_take(heap, me, pages, align, xmc_lanes_count(group), &search, &mask);
+      at = mask ? at : search;
+    }
     XMC_AFRESH(pages);
-    low = xmc_shuffle32(group, (xmc_u32)turn.mask, first);
-    high = xmc_shuffle32(group, (xmc_u32)(turn.mask >> 32), first);
+    XMC_AFRESH(align);
+    XMC_AFRESH(group);
+    first = xmc_lanes_first(group);
+    low = xmc_shuffle32(group, (xmc_u32)mask, first);
+    high = xmc_shuffle32(group, (xmc_u32)(mask >> 32), first);
     at = xmc_shuffle32(group, at, first);
     rank = xmc_lanes_below(group);
-    got = shared ? (xmc_popcount32(low) + xmc_popcount32(high)) / pages : low;
+    got = low;
+    if (xmc_run_is_shared(pages, align))
+      got = (xmc_popcount32(low) + xmc_popcount32(high)) / pages;
     if (rank < got)
       break;
-    if (!got && at == XMC_NONE)
+    if (!got && at == XMC_SEARCH_FAILED)
       return XMC_NONE;
     group = xmc_lanes_drop(group, got);
   }
-  if (shared) {
+  if (xmc_run_is_shared(pages, align)) {
     rank *= pages;
     got = xmc_popcount32(low);
-    at = at * XMC_SPAN_PAGES +
-         (rank < got ? xmc_nth_bit(low, rank) : 32u + xmc_nth_bit(high, rank - got));
+    at = at * XMC_SPAN_PAGES + (rank < got ? xmc_nth_bit(low, rank) : 32u + xmc_nth_bit(high, rank - got));
   }
 #else
   XMC_ROLLED
   do
-    at = xmc_run_take(heap, me, pages, align, phase, 1, &turn);
-  while (!turn.mask && at != XMC_NONE);
-  if (!turn.mask)
+    at = xmc_run_take(heap, me, pages, align, 1, &search, &mask);
+  while (!mask && search != XMC_SEARCH_FAILED);
+  if (!mask)
     return XMC_NONE;
-  if (shared)
-    at = at * XMC_SPAN_PAGES + xmc_lowest64(turn.mask);
+  if (xmc_run_is_shared(pages, align))
+    at = at * XMC_SPAN_PAGES + xmc_lowest64(mask);
 #endif
   xmc_memoryblock_start(heap, at, pages);
   return at;

@@ -111,7 +111,7 @@ XMC_FN xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough)
   return retired;
 }
 
-/* Up to `want` blocks of a class from where the fast path does not look: other slots' FIFOs, parked Superblocks, the
+/* Up to `want` blocks of a class from where the fast path does not look: parked Superblocks, other slots' FIFOs, the
  * same for slabs, then any free pages. */
 XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want) {
   XMC_AFRESH64(heap);
@@ -122,10 +122,10 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   seat.active = XMC_NONE;
   XMC_ROLLED
   for (;;) { /* a small class goes round a second time, for slabs */
-    claim = xmc_steal(heap, me, from, from + 1u, from == cls ? want : 1u);
+    claim = xmc_unpark(heap, me, from, from + 1u, from == cls ? want : 1u);
     XMC_AFRESH(from);
     if (!claim)
-      claim = xmc_unpark(heap, me, from, from + 1u, from == cls ? want : 1u);
+      claim = xmc_steal(heap, me, from, from + 1u, from == cls ? want : 1u);
     if (claim || from != cls || !xmc_class_is_small(cls))
       break;
     from = xmc_slab_class(cls);
@@ -152,32 +152,50 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   return claim;
 }
 
-/* The state of flux to give to xmc_make_room; from now on those who make room findable say so. */
-XMC_FN xmc_u32 xmc_search_begins(XMC_GLOBAL xmcHeap *heap) {
+/* A search that goes on: how many turns it took, or how it looks from now on, in the low byte; above, the state of
+ * flux when the turn began. (In one word: it is kept while all else goes on.) */
+typedef xmc_u32 xmc_search;
+#define XMC_SEARCH_HASTY 0xfcu  /* pages: a look at a few spans, then no more */
+#define XMC_SEARCH_LAST 0xfdu   /* one last turn, whatever can be had */
+#define XMC_SEARCH_FAILED 0xfeu /* nothing was found for the last time */
+XMC_FN xmc_u32 xmc_search_turns(xmc_search search) { return search & 0xffu; }
+XMC_FN xmc_u32 xmc_search_flux(xmc_u64 flux) { return (xmc_u32)(flux >> 32) << 8; }
+
+/* From now on those who make room findable say so. */
+XMC_FN void xmc_say_scarce(XMC_GLOBAL xmcHeap *heap) {
   XMC_AFRESH64(heap);
-  if (!xmc_load_relaxed64(&heap->scarce))
-    xmc_cas_acq_rel64(&heap->scarce, 0, 1);
-  return (xmc_u32)(xmc_load_acquire64(&heap->flux) >> 32);
+  if (!xmc_is_scarce(heap))
+    xmc_or_hint64(&heap->scarce, XMC_SCARCE_ONCE | XMC_SCARCE_NOW);
 }
-/* Called when nothing was found: makes room by retiring what is wholly free. 0: there is none, nobody made
- * any since `flux` was read, nobody holds more than it will keep, and the index hides nothing. All is looked
+
+/* Called at a turn's begin. */
+XMC_FN xmc_search xmc_search_begins(XMC_GLOBAL xmcHeap *heap, xmc_search search) {
+  XMC_AFRESH64(heap);
+  xmc_say_scarce(heap);
+  return xmc_search_turns(search) | xmc_search_flux(xmc_load_acquire64(&heap->flux));
+}
+
+/* Called when a turn found nothing: makes room by retiring what is wholly free. 0: there is none, nobody made
+ * any since the turn began, nobody holds more than it will keep, and the index hides nothing. All is looked
  * at twice, because those who took room before it was scarce did not say so. While others hold room that is
  * believed XMC_PATIENCE times, because whoever holds may have stopped for good, and while they move it
  * XMC_PERSISTENCE times, for an end. */
 #define XMC_PATIENCE 4u
 #define XMC_PERSISTENCE 8u
-XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, xmc_u32 order, xmc_u32 flux,
-                         xmc_u32 *turns) {
+XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, xmc_u32 order,
+                         xmc_search *search) {
   XMC_AFRESH64(heap);
   xmc_u64 now;
-  xmc_search_begins(heap);
+  xmc_u32 moved;
+  xmc_say_scarce(heap);
   if (xmc_reclaim(heap, me, enough))
     return 1;
   now = xmc_load_acquire64(&heap->flux);
-  *turns += (xmc_u32)(now >> 32) != flux ? 1u : XMC_PERSISTENCE / XMC_PATIENCE;
-  if (*turns > XMC_PERSISTENCE)
+  moved = (xmc_search_flux(now) ^ *search) >> 8;
+  *search += moved ? 1u : XMC_PERSISTENCE / XMC_PATIENCE;
+  if (xmc_search_turns(*search) > XMC_PERSISTENCE)
     return 0;
-  if ((xmc_u32)(now >> 32) != flux || (xmc_u32)now || *turns <= XMC_PERSISTENCE / XMC_PATIENCE)
+  if (moved || (xmc_u32)now || xmc_search_turns(*search) <= XMC_PERSISTENCE / XMC_PATIENCE)
     return 1;
   return xmc_index_sweep(heap, me, order);
 }

@@ -9,13 +9,17 @@
 #define XMC_STEAL_CL
 #include "supply.cl"
 
-/* Claims up to `want` blocks of a parked Superblock (or slab) in one page and takes it out of its parking place; in
- * an unbuffered heap it stays there, in everybody's sight, until it is exhausted. */
+XMC_FN int xmc_is_parked(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
+  return (xmc_load_relaxed64(xmc_word_of(heap, id)) & XMC_WORD_PARKED) != 0;
+}
+
+/* Claims up to `want` blocks of a parked Superblock (or slab) in one page. It stays parked until it is exhausted, in
+ * everybody's sight, or, while room is not scarce, comes back into the caller's FIFO. */
 XMC_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page,
                                  xmc_u32 want) {
   XMC_AFRESH64(heap);
-  xmc_u64 duty = xmc_fifos_count(heap->fifo_table[cls]) ? XMC_WORD_PARKED : 0, w;
   xmc_u32 id = page * 32u, left = 1, take;
+  xmc_u64 w, next, old;
   if (page >= heap->pages)
     return 0;
   take = xmc_load_relaxed32(xmc_page_entry(heap, page));
@@ -28,20 +32,25 @@ XMC_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   left = left < 32u ? left : 32u;
   XMC_ROLLED
   for (; left > 0; left--, id++) {
+    XMC_AFRESH(cls);
     w = xmc_load_relaxed64(xmc_word_of(heap, id));
-    if (!(w & XMC_WORD_PARKED))
-      continue;
     XMC_ROLLED
-    do { /* again when a free came just after the claim: the bitmap may show this one to nobody else now */
-      take = xmc_superblock_claim(xmc_word_of(heap, id), cls, want, duty, &w);
-      if (take || !(w & XMC_WORD_PARKED) || xmc_superblock_unlist(heap, id, cls, w))
+    while (xmc_word_class(w) == cls && (w & XMC_WORD_PARKED)) { /* again only when another one changed it */
+      take = xmc_lowest_bits(xmc_word_available(w, cls), want);
+      next = w & ~(xmc_u64)take;
+      if (!xmc_word_available(next, cls))
+        next &= ~(XMC_WORD_LISTED | XMC_WORD_PARKED);
+      else if (!xmc_stays_parked(heap, cls))
+        next &= ~XMC_WORD_PARKED;
+      old = xmc_cas_acquire64(xmc_word_of(heap, id), w, next);
+      if (old != w) {
+        w = old;
+        continue;
+      }
+      if (!take)
         break;
-      w = xmc_load_relaxed64(xmc_word_of(heap, id));
-    } while (w & XMC_WORD_PARKED);
-    if (take) { /* with the parked bit it took the duty, unless the Superblock is exhausted */
-      w &= ~duty & ~(xmc_u64)take;
-      if ((xmc_word_available(w, cls) || !xmc_superblock_unlist(heap, id, cls, w)) && duty) {
-        xmc_settle(heap, me, heap->words, cls, id, w);
+      if (xmc_word_available(next, cls) && !(next & XMC_WORD_PARKED)) { /* the duty came with it */
+        xmc_settle(heap, me, heap->words, cls, id, next);
         xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
       }
       return xmc_claim_make(id, take);
@@ -52,7 +61,7 @@ XMC_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
 
 /* Claims up to `want` blocks of a parked Superblock of a class in [cls, end). */
 XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end, xmc_u32 want) {
-  xmc_u32 low, item, pages, turn;
+  xmc_u32 low, item, pages, again;
   xmc_claim claim;
   XMC_AFRESH64(heap);
   XMC_ROLLED
@@ -61,24 +70,26 @@ XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, x
     XMC_AFRESH(end);
     pages = heap->spans * XMC_SPAN_PAGES;
     low = cls * pages;
-    item = xmc_bitmap_find_from(heap, &heap->parked, low, end * pages,
-                                low + xmc_slot_hint(me, heap->spans) * XMC_SPAN_PAGES);
+    item = xmc_bitmap_find_from(heap, &heap->parked, low, end * pages, low + xmc_any_number(me) % pages);
     if (item == XMC_NONE)
       return 0;
-    XMC_ROLLED
-    for (turn = 0; turn < 2u; turn++) { /* before and after the bit is cleared */
-      XMC_AFRESH(item);
-      pages = heap->spans * XMC_SPAN_PAGES;
+    pages = heap->spans * XMC_SPAN_PAGES;
+    claim = xmc_page_unpark(heap, me, item / pages, item % pages, want);
+    XMC_AFRESH(item);
+    pages = heap->spans * XMC_SPAN_PAGES;
+    if (claim && (xmc_class_is_small(item / pages) || xmc_is_parked(heap, xmc_claim_id(claim))))
+      return claim;
+    xmc_bitmap_clear(heap, &heap->parked, item); /* none is left; then another look */
+    XMC_AFRESH(item);
+    again = 1;
+    if (claim)
+      again = (xmc_u32)xmc_is_parked(heap, xmc_claim_id(claim));
+    else
       claim = xmc_page_unpark(heap, me, item / pages, item % pages, want);
-      XMC_AFRESH(item);
-      if (claim) {
-        if (turn)
-          xmc_bitmap_set(heap, &heap->parked, item);
-        return claim;
-      }
-      if (!turn)
-        xmc_bitmap_clear(heap, &heap->parked, item);
-    }
+    if (claim && again)
+      xmc_bitmap_set(heap, &heap->parked, item);
+    if (claim)
+      return claim;
   }
 }
 

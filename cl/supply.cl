@@ -111,6 +111,15 @@ XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
   }
 }
 
+/* Was room scarce just now: did requests come to the last resort since one last took free pages? Then what the caller's
+ * FIFO cannot serve at once is better parked, in everybody's sight, than in its ring. */
+XMC_FN int xmc_is_scarce(XMC_GLOBAL xmcHeap *heap) {
+  return (xmc_load_relaxed64(&heap->scarce) & XMC_SCARCE_NOW) != 0;
+}
+XMC_FN int xmc_stays_parked(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
+  return !xmc_fifos_count(heap->fifo_table[cls]) || xmc_is_scarce(heap);
+}
+
 /* Puts a listed Superblock into the ring of the slot, or parks it. The FIFO is marked each time: how much was in the
  * ring, another one may have taken meanwhile, and a third one found it empty. */
 XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 id) {
@@ -178,7 +187,7 @@ XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words,
     if (slot != XMC_NONE) {
       fifo = xmc_fifo_at(heap, cls, slot);
       active = xmc_load_relaxed64(&fifo->active);
-      if (xmc_active_id(active) == XMC_NONE &&
+      if ((xmc_active_id(active) == XMC_NONE || xmc_active_id(active) == id) &&
           xmc_cas_hint64(&fifo->active, active, xmc_active_next(active, id)) == active) {
         xmc_fifo_mark_busy(heap, cls, slot);
         return;
@@ -186,7 +195,7 @@ XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words,
     }
     w = xmc_superblock_retire(xmc_at64(heap, words) + id, cls, w);
     if (!w) {
-      xmc_put(heap, cls, slot, id);
+      xmc_put(heap, cls, xmc_is_scarce(heap) ? XMC_NONE : slot, id);
       return;
     }
     id = xmc_give_back(heap, me, words, cls, id, w);
