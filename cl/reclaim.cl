@@ -115,7 +115,7 @@ XMC_FN xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough)
  * same for slabs, then any free pages. */
 XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want) {
   XMC_AFRESH64(heap);
-  xmc_u32 from = cls, order = xmc_class_order(cls) + 1u;
+  xmc_u32 from = cls, order;
   xmc_claim claim;
   xmc_seat seat;
   seat.fifo = XMC_NONE;
@@ -144,6 +144,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     if (claim)
       claim = xmc_slab_start(heap, me, cls, want, claim, seat);
   } else {
+    order = xmc_class_order(cls) + 1u;
     XMC_ROLLED
     while (!claim && order > 0)
       claim = xmc_superblock_carve(heap, me, cls, want, --order, XMC_NONE, seat);

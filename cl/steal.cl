@@ -61,7 +61,7 @@ XMC_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
 
 /* Claims up to `want` blocks of a parked Superblock of a class in [cls, end). */
 XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end, xmc_u32 want) {
-  xmc_u32 low, item, pages, again;
+  xmc_u32 low, item, pages;
   xmc_claim claim;
   XMC_AFRESH64(heap);
   XMC_ROLLED
@@ -81,15 +81,15 @@ XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, x
       return claim;
     xmc_bitmap_clear(heap, &heap->parked, item); /* none is left; then another look */
     XMC_AFRESH(item);
-    again = 1;
-    if (claim)
-      again = (xmc_u32)xmc_is_parked(heap, xmc_claim_id(claim));
-    else
-      claim = xmc_page_unpark(heap, me, item / pages, item % pages, want);
-    if (claim && again)
-      xmc_bitmap_set(heap, &heap->parked, item);
-    if (claim)
+    if (claim && !xmc_is_parked(heap, xmc_claim_id(claim)))
       return claim;
+    if (!claim)
+      claim = xmc_page_unpark(heap, me, item / pages, item % pages, want);
+    XMC_AFRESH(item);
+    if (claim) {
+      xmc_bitmap_set(heap, &heap->parked, item);
+      return claim;
+    }
   }
 }
 
