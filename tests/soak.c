@@ -10,7 +10,8 @@
 #include <time.h>
 #include <xmalloc.h>
 
-#define ROW 8u
+static cl_uint ROW = 8;
+static double T = 0.14;
 #define EXCHANGES 4096u
 #define CL_OK(call) check((call), #call, __LINE__)
 
@@ -97,7 +98,7 @@ static void set_up(soak *s, size_t heap_bytes) {
   sources[0] = source;
   s->program = xmcCreateProgramWithSource(s->heap, 1, sources, NULL, &status);
   check(status, "xmcCreateProgramWithSource", __LINE__);
-  options = xmcGetBuildOptions(s->heap);
+  { static char o[2000]; snprintf(o, sizeof o, "%s -DROW=%u", xmcGetBuildOptions(s->heap), ROW); options = o; }
   CL_OK(clBuildProgram(s->program, 1, &s->device, options, NULL, NULL));
   s->churn = clCreateKernel(s->program, "soak_churn", &status);
   check(status, "clCreateKernel", __LINE__);
@@ -111,7 +112,7 @@ static void set_up(soak *s, size_t heap_bytes) {
   s->exchanges = s->items < EXCHANGES ? s->items : EXCHANGES;
   /* A place is full 3 times out of 5, and one block in 256 has eight times the size: 0.63 of all places live. */
   live = (cl_ulong)(0.63 * ROW * s->items) + s->exchanges;
-  s->mean = (cl_uint)(0.80 * (double)room / (double)live);
+  s->mean = (cl_uint)(0.80 * (1 - T) / 0.86 * (double)room / (double)live);
   if (s->mean < 64)
     s->mean = 64;
   if (s->mean > 1u << 24)
@@ -122,7 +123,7 @@ static void set_up(soak *s, size_t heap_bytes) {
 }
 
 static void launch(soak *s, cl_kernel kernel, size_t count) {
-  size_t local = 64, global = (count + local - 1) / local * local;
+  size_t local = 32, global = (count + local - 1) / local * local;
   CL_OK(clEnqueueNDRangeKernel(s->queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL));
   CL_OK(clEnqueueReadBuffer(s->queue, s->counters, CL_TRUE, 0, sizeof s->count, s->count, 0, NULL, NULL));
 }
@@ -145,9 +146,9 @@ static void churn(soak *s, cl_uint number, cl_uint rounds) {
 /* Nearly full: 13 to 15 % of the heap is free, nearly all of it blocks of Superblocks in use. The sizes of what comes
  * next see to it. */
 static void keep_nearly_full(soak *s, double free_share) {
-  if (free_share > 0.15 && s->mean < 1u << 24)
+  if (free_share > T + 0.01 && s->mean < 1u << 24)
     s->mean += s->mean / 32u;
-  else if (free_share < 0.13 && s->mean > 64u)
+  else if (free_share < T - 0.01 && s->mean > 64u)
     s->mean -= s->mean / 64u;
 }
 
@@ -202,6 +203,7 @@ int main(int argc, char **argv) {
   soak s;
   int i, failed;
   memset(&s, 0, sizeof s);
+  if (getenv("ROW")) ROW = atoi(getenv("ROW")); if (getenv("T")) T = atof(getenv("T"));
   for (i = 1; i + 1 < argc; i += 2) {
     if (!strcmp(argv[i], "--minutes"))
       length = 60 * atof(argv[i + 1]);
@@ -234,7 +236,7 @@ int main(int argc, char **argv) {
       rounds *= 2;
     else if (took > 0.4 && rounds > 8u)
       rounds /= 2;
-    if (now - checked >= 4 * check_time) {
+    if (now - checked >= 9 * check_time) {
       intact(&s);
       checks++;
       checked = seconds();

@@ -8,7 +8,9 @@
  */
 #include "xmalloc.cl"
 
+#ifndef ROW
 #define ROW 8u
+#endif
 
 uint soak_random(uint *state) {
   uint x = *state;
@@ -50,6 +52,9 @@ __kernel void soak_churn(__global xmcHeap *heap, __global ulong *rows, __global 
   group = group ? group : 1u;
   row = rows + (size_t)((i + launch * 7919u) % items) * ROW; /* items may be anything: a rotation */
   for (round = 0; round < rounds; round++) {
+#if XMC_SIMT
+    barrier(CLK_LOCAL_MEM_FENCE); /* lanes that parted go on together */
+#endif
     r = soak_random(&state);
     shared = soak_random(&group);
     if (shared % 8u == 0)
