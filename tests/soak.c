@@ -1,7 +1,8 @@
-/* Soak: the churn of kernels/soak.cl for as long as is asked, on one device, its heap nearly full all the time.
- * Launches are as long as a tenth of a second or so; between them the heap is checked, as often as takes a fifth
- * of the time at most. A line a second. At the end all is freed: no tag may have been wrong, every bad free must
- * have been counted, and the heap must be one free run. See tests/soak for the arguments.
+/* Soak: the churn of kernels/soak.cl for as long as is asked, on one device, its heap nearly full all the time: no
+ * page is free, what is free are blocks of Superblocks in use, and requests are refused. Launches are as long as a
+ * tenth of a second or so; between them the heap is checked, as often as takes a twentieth of the time at most. A line
+ * a second. At the end all is freed: no tag may have been wrong, every bad free must have been counted, and the heap
+ * must be one free run. See tests/soak for the arguments.
  */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <stdio.h>
@@ -10,8 +11,7 @@
 #include <time.h>
 #include <xmalloc.h>
 
-static cl_uint ROW = 8;
-static double T = 0.14;
+#define FREE 0.25 /* share of the heap that stays free, as blocks */
 #define EXCHANGES 4096u
 #define CL_OK(call) check((call), #call, __LINE__)
 
@@ -57,7 +57,7 @@ typedef struct soak {
   cl_program program;
   cl_kernel churn, free;
   cl_mem rows, exchange, counters;
-  cl_uint items, mean, exchanges;
+  cl_uint items, row, mean, exchanges;
   cl_ulong count[4]; /* operations, refused, mismatches, bad frees */
 } soak;
 
@@ -72,8 +72,7 @@ static cl_mem zeroed(soak *s, size_t bytes) {
 
 /* Enough rows for blocks of a kilobyte or so each: the more the heap holds, the more work-items there are. */
 static void set_up(soak *s, size_t heap_bytes) {
-  const char *options;
-  char path[1024], *source = calloc(1, 1 << 16);
+  char options[2048], path[1024], *source = calloc(1, 1 << 16);
   const char *sources[1];
   FILE *f;
   size_t room = 0;
@@ -96,28 +95,31 @@ static void set_up(soak *s, size_t heap_bytes) {
   }
   fclose(f);
   sources[0] = source;
+  clGetDeviceInfo(s->device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+  s->items = type & CL_DEVICE_TYPE_GPU ? 1u << 20 : 1u << 12;
+  s->row = 8;
+  while (s->items > 64u && room / s->items / s->row < 512u)
+    s->items /= 2;
+  while (s->row < 64u && room / s->items / s->row > 1024u)
+    s->row *= 2;
   s->program = xmcCreateProgramWithSource(s->heap, 1, sources, NULL, &status);
   check(status, "xmcCreateProgramWithSource", __LINE__);
-  { static char o[2000]; snprintf(o, sizeof o, "%s -DROW=%u", xmcGetBuildOptions(s->heap), ROW); options = o; }
+  snprintf(options, sizeof options, "%s -DROW=%uu", xmcGetBuildOptions(s->heap), s->row);
   CL_OK(clBuildProgram(s->program, 1, &s->device, options, NULL, NULL));
   s->churn = clCreateKernel(s->program, "soak_churn", &status);
   check(status, "clCreateKernel", __LINE__);
   s->free = clCreateKernel(s->program, "soak_free", &status);
   check(status, "clCreateKernel", __LINE__);
   free(source);
-  clGetDeviceInfo(s->device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
-  s->items = type & CL_DEVICE_TYPE_GPU ? 1u << 20 : 1u << 12;
-  while (s->items > 64u && room / s->items / ROW < 512u)
-    s->items /= 2;
   s->exchanges = s->items < EXCHANGES ? s->items : EXCHANGES;
   /* A place is full 3 times out of 5, and one block in 256 has eight times the size: 0.63 of all places live. */
-  live = (cl_ulong)(0.63 * ROW * s->items) + s->exchanges;
-  s->mean = (cl_uint)(0.80 * (1 - T) / 0.86 * (double)room / (double)live);
+  live = (cl_ulong)(0.63 * s->row * s->items) + s->exchanges;
+  s->mean = (cl_uint)(0.93 * (1 - FREE) * (double)room / (double)live);
   if (s->mean < 64)
     s->mean = 64;
   if (s->mean > 1u << 24)
     s->mean = 1u << 24;
-  s->rows = zeroed(s, (size_t)s->items * ROW * 8u);
+  s->rows = zeroed(s, (size_t)s->items * s->row * 8u);
   s->exchange = zeroed(s, s->exchanges * 8u);
   s->counters = zeroed(s, sizeof s->count);
 }
@@ -128,9 +130,10 @@ static void launch(soak *s, cl_kernel kernel, size_t count) {
   CL_OK(clEnqueueReadBuffer(s->queue, s->counters, CL_TRUE, 0, sizeof s->count, s->count, 0, NULL, NULL));
 }
 
-/* Every sixteenth launch asks for more than there is. */
+/* Every sixteenth launch asks for more than there is, for a while. */
 static void churn(soak *s, cl_uint number, cl_uint rounds) {
-  cl_uint mean = number % 16u == 15u ? s->mean / 4u * 5u : s->mean;
+  cl_uint more = number % 16u == 15u, mean = more ? s->mean / 4u * 5u : s->mean;
+  rounds = more && rounds > 8u ? rounds / 8u : rounds;
   CL_OK(xmcSetKernelArgHeap(s->churn, 0, s->heap));
   CL_OK(clSetKernelArg(s->churn, 1, sizeof s->rows, &s->rows));
   CL_OK(clSetKernelArg(s->churn, 2, sizeof s->exchange, &s->exchange));
@@ -143,12 +146,11 @@ static void churn(soak *s, cl_uint number, cl_uint rounds) {
   launch(s, s->churn, s->items);
 }
 
-/* Nearly full: 13 to 15 % of the heap is free, nearly all of it blocks of Superblocks in use. The sizes of what comes
- * next see to it. */
+/* The sizes of what comes next see to it that the heap stays as full as it should be. */
 static void keep_nearly_full(soak *s, double free_share) {
-  if (free_share > T + 0.01 && s->mean < 1u << 24)
+  if (free_share > FREE + 0.01 && s->mean < 1u << 24)
     s->mean += s->mean / 32u;
-  else if (free_share < T - 0.01 && s->mean > 64u)
+  else if (free_share < FREE - 0.01 && s->mean > 64u)
     s->mean -= s->mean / 64u;
 }
 
@@ -203,7 +205,6 @@ int main(int argc, char **argv) {
   soak s;
   int i, failed;
   memset(&s, 0, sizeof s);
-  if (getenv("ROW")) ROW = atoi(getenv("ROW")); if (getenv("T")) T = atof(getenv("T"));
   for (i = 1; i + 1 < argc; i += 2) {
     if (!strcmp(argv[i], "--minutes"))
       length = 60 * atof(argv[i + 1]);
@@ -224,7 +225,7 @@ int main(int argc, char **argv) {
   }
   set_up(&s, heap_bytes);
   printf("%s: %zu bytes, %u work-items with %u places each, blocks of %u bytes on average\n", name,
-         heap_bytes, s.items, ROW, s.mean);
+         heap_bytes, s.items, s.row, s.mean);
   fflush(stdout);
   begin = last = checked = seconds();
   for (now = begin; now < begin + length;) {
@@ -232,12 +233,14 @@ int main(int argc, char **argv) {
     churn(&s, number++, rounds);
     now = seconds();
     took = now - start;
-    if (took < 0.05 && rounds < 1u << 20)
+    if (took < 0.05 && number % 16u && rounds < 1u << 20)
       rounds *= 2;
     else if (took > 0.4 && rounds > 8u)
       rounds /= 2;
-    if (now - checked >= 9 * check_time) {
+    if (now - checked >= 19 * check_time) {
       intact(&s);
+      CL_OK(xmcGetHeapStats(s.heap, s.queue, &stats));
+      keep_nearly_full(&s, (double)stats.free_bytes / (double)heap_bytes);
       checks++;
       checked = seconds();
       check_time = checked - now;
@@ -246,7 +249,6 @@ int main(int argc, char **argv) {
     if (s.count[2])
       break;
     if (now - last >= 1 || now >= begin + length) {
-      CL_OK(xmcGetHeapStats(s.heap, s.queue, &stats));
       printf("%6.0f s  %14llu operations, %.3g a second; %llu live, %.1f %% of the heap, %.1f %% free; "
              "%llu refused, "
              "%llu bad frees, %llu mismatches, %u checks\n",
@@ -255,12 +257,11 @@ int main(int argc, char **argv) {
              100.0 * (double)stats.free_bytes / (double)heap_bytes, (unsigned long long)s.count[1],
              (unsigned long long)s.count[3], (unsigned long long)s.count[2], checks);
       fflush(stdout);
-      keep_nearly_full(&s, (double)stats.free_bytes / (double)heap_bytes);
       before = s.count[0];
-      last = seconds();
+      last = now;
     }
   }
-  free_table(&s, s.rows, s.items * ROW);
+  free_table(&s, s.rows, s.items * s.row);
   free_table(&s, s.exchange, s.exchanges);
   intact(&s);
   CL_OK(xmcGetHeapStats(s.heap, s.queue, &stats));

@@ -1,6 +1,6 @@
 /* Soak: each work-item works on a row of blocks, another row in each launch; some blocks change hands within a
  * launch by way of an exchange table. In seven rounds of eight all work-items of a sub-group (32 of them, wherever
- * sub-groups are of another size) take the same place and size, in the others each its own.
+ * sub-groups are of another size) take the same place and size, in the others each its own. ROW: places in a row.
  *
  *   a block      [ tag: its reference, mixed | … | tag ]     a size below 16 has the first alone, in 8 bytes
  *   a table's    reference << 24 | size in units of 8 bytes
@@ -8,9 +8,6 @@
  */
 #include "xmalloc.cl"
 
-#ifndef ROW
-#define ROW 8u
-#endif
 
 uint soak_random(uint *state) {
   uint x = *state;

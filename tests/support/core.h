@@ -17,7 +17,7 @@
 #include "schedule.h"
 #define XMC_HOST_STEP() schedule_step()
 #define XMC_HOST_THREAD() ((xmc_u32)schedule_thread() + 1u)
-#else
+#elif !defined(CORE_OWN_STEPS)
 /* Before every atomic a thread may lose its turn: on average once in core_yield steps; 0: never. */
 static unsigned core_yield;
 static inline void core_step(void) {
@@ -44,6 +44,7 @@ static inline xmcHeap *core_heap(size_t bytes, xmc_u32 slots, xmc_u32 fifo_start
   request.slots = slots;
   request.lanes = 8;
   request.slots_exact = slots != CORE_SLOTS_DEFAULT;
+  request.simt = XMC_SIMT;
   request.fifo_start = fifo_start;
   request.coalescing = coalescing;
   assert_non_null(heap);

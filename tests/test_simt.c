@@ -1,0 +1,200 @@
+/* Sub-groups in lock step, as on GPUs, on the host (support/simt.h): the calls of cl/coalesce.cl as they are there. Lanes
+ * of one sub-group ask together, part, and come together again; the heap is full again and again. Every word of a
+ * block has its owner's tag. test_simt_compartment.c is this with the papers' compartments.
+ */
+#include "support/simt.h"
+#define XMC_SIMT 1
+#define XMC_HOST_LANES "support/simt_lanes.h"
+#define XMC_HOST_STEP() simt_step()
+#define XMC_HOST_THREAD() (simt_number() + 1u)
+#define CORE_OWN_STEPS
+#include "support/core.h"
+#include "../host/inspect.h"
+
+enum { GROUPS = 24, ROW = 6 };
+
+typedef struct block {
+  uint64_t *words;
+  uint64_t tag;
+  uint32_t count;
+} block;
+
+typedef struct crowd {
+  xmcHeap *heap;
+  block rows[GROUPS * SIMT_LANES][ROW];
+  uint64_t random[GROUPS * SIMT_LANES], group_random[GROUPS * SIMT_LANES];
+  uint32_t rounds, largest;
+  uint64_t refused, wrong, bad;
+} crowd;
+
+static void fill(block *b) {
+  uint32_t i;
+  for (i = 0; i < b->count; i++)
+    b->words[i] = b->tag + i;
+}
+
+static uint64_t check_and_clear(block *b) {
+  uint64_t wrong = 0;
+  uint32_t i;
+  for (i = 0; i < b->count; i++) {
+    wrong += b->words[i] != b->tag + i;
+    b->words[i] = 0;
+  }
+  return wrong;
+}
+
+/* Taken first: no other lane runs in between. */
+static void drop(crowd *c, block *b) {
+  block mine = *b;
+  b->words = NULL;
+  c->wrong += check_and_clear(&mine);
+  xmcFree(c->heap, mine.words);
+}
+
+/* In most rounds all lanes of a sub-group do the same; every third free is by a lane of another sub-group. */
+static void live(uint32_t number, void *data) {
+  crowd *c = data;
+  uint32_t round, bytes;
+  for (round = 0; round < c->rounds; round++) {
+    uint64_t own = core_random(&c->random[number]), r = core_random(&c->group_random[number]);
+    block *b, made;
+    if (r % 4u == 0)
+      r = own;
+    b = &c->rows[r >> 8 & 3u ? number : (number + 77u) % (GROUPS * SIMT_LANES)][(r >> 10) % ROW];
+    if (b->words) {
+      drop(c, b);
+      continue;
+    }
+    b = &c->rows[number][(r >> 10) % ROW];
+    if (b->words)
+      continue;
+    bytes = 8u + (uint32_t)(r >> 20) % (r >> 16 & 15u ? c->largest / 16u : c->largest);
+    made.words = xmcMalloc(c->heap, bytes);
+    if (!made.words) {
+      c->refused++;
+      continue;
+    }
+    made.count = (uint32_t)(xmcUsableSize(c->heap, made.words) / 8u);
+    c->wrong += made.count < bytes / 8u || made.count > 65536u;
+    made.tag = own;
+    fill(&made);
+    if (own % 64u == 5u && made.count > 1u) { /* a bad one, of the inside of a block */
+      xmcFree(c->heap, made.words + 1);
+      c->bad++;
+    }
+    *b = made;
+  }
+}
+
+static void drop_row(uint32_t number, void *data) {
+  crowd *c = data;
+  uint32_t k;
+  for (k = 0; k < ROW; k++)
+    if (c->rows[number][k].words)
+      drop(c, &c->rows[number][k]);
+}
+
+static void whole(uint32_t number, void *data) {
+  crowd *c = data;
+  if (number == 0)
+    xmcFree(c->heap, xmcMalloc(c->heap, (size_t)xmc_data_bytes(c->heap)));
+}
+
+static void run(simt *s, void (*what)(uint32_t, void *), crowd *c) {
+  simt_run(s, what, c);
+  assert_int_equal(s->hung, 0);
+  assert_int_equal(c->wrong, 0);
+}
+
+static void intact(crowd *c) {
+  xmc_heap_report report;
+  memset(&report, 0, sizeof report);
+  if (xmc_check_meta(c->heap, &report) != CL_SUCCESS)
+    fail_msg("%s", report.message);
+}
+
+static void crowds(xmc_u32 slots, uint32_t largest, uint32_t diverge_one_in) {
+  crowd *c = calloc(1, sizeof *c);
+  simt s;
+  uint32_t i, launch;
+  assert_non_null(c);
+  memset(&s, 0, sizeof s);
+  s.groups = GROUPS;
+  s.diverge_one_in = diverge_one_in;
+  c->heap = core_heap(4u << 20, slots, 0xfffffff0u, XMC_COALESCING);
+  c->largest = largest;
+  c->rounds = 40;
+  for (i = 0; i < GROUPS * SIMT_LANES; i++) {
+    c->random[i] = 1000003u + 7u * i;
+    c->group_random[i] = 2000003u + 11u * (i / SIMT_LANES);
+  }
+  for (launch = 0; launch < 5; launch++) {
+    s.seed = 100u * launch + slots + diverge_one_in;
+    run(&s, live, c);
+    intact(c);
+  }
+  assert_true(c->refused > 0 && c->bad > 0); /* or the heap was never full */
+  assert_int_equal(c->heap->failed_requests, c->refused);
+  assert_int_equal(c->heap->invalid_frees + c->heap->double_frees, c->bad);
+  run(&s, drop_row, c);
+  intact(c);
+  run(&s, whole, c);
+  assert_int_equal(core_free_pages(c->heap), c->heap->pages);
+  assert_int_equal(c->heap->failed_requests, c->refused);
+  core_heap_free(c->heap);
+  free(c);
+}
+
+static void few_fifos(void **state) {
+  (void)state;
+  crowds(1, 24000, 0);
+  crowds(4, 24000, 5);
+}
+static void no_fifos(void **state) {
+  (void)state;
+  crowds(0, 24000, 3);
+}
+static void many_fifos(void **state) {
+  (void)state;
+  crowds(CORE_SLOTS_DEFAULT, 24000, 0);
+  crowds(CORE_SLOTS_DEFAULT, 120000, 7);
+}
+
+/* What the others of a sub-group see of one claim: the blocks side by side */
+static char *together[SIMT_LANES];
+static void ask(uint32_t number, void *data) {
+  static const uint32_t sizes[] = {56, 56, 40, 120}; /* the example of 2011, figure 3 */
+  crowd *c = data;
+  if (number < c->rounds)
+    together[number] = xmcMalloc(c->heap, c->largest ? c->largest : sizes[number]);
+}
+static void lanes_ask_together(void **state) {
+  crowd c;
+  simt s;
+  uint32_t i;
+  (void)state;
+  memset(&c, 0, sizeof c);
+  memset(&s, 0, sizeof s);
+  s.groups = 1;
+  c.heap = core_heap(4u << 20, 4, 0, XMC_COALESCING);
+  c.rounds = 32;
+  c.largest = 48;
+  run(&s, ask, &c);
+  for (i = 1; i < 32; i++)
+    assert_int_equal(together[i] - together[0], (XMC_COALESCING == XMC_COALESCE_CLASS ? 48u : 64u) * i);
+  c.rounds = 4;
+  c.largest = 0;
+  run(&s, ask, &c);
+  if (XMC_COALESCING == XMC_COALESCE_COMPARTMENT) { /* 64, 64, 48, 128 bytes with their headers */
+    assert_int_equal(together[1] - together[0], 64);
+    assert_int_equal(together[2] - together[0], 128);
+    assert_int_equal(together[3] - together[0], 176);
+  }
+  core_heap_free(c.heap);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(lanes_ask_together), cmocka_unit_test(few_fifos),
+                                     cmocka_unit_test(no_fifos), cmocka_unit_test(many_fifos)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
