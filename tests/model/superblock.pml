@@ -14,6 +14,7 @@
  *
  * Variants: THREE              a third process, and nobody is stopped
  *           NO_RING            the ring is always full, so that Superblocks are parked
+ *           SCARCE             they are parked, and stay so while blocks are claimed from them
  *           UNBUFFERED         no FIFO: all are parked, and stay so while blocks are claimed from them
  * Mutants:  NOT_ENQUEUED       a release sets the listed bit and nobody enqueues
  *           CLASS_UNCHECKED    a claim does not look at the class: a stale id gives a block of another size
@@ -21,12 +22,12 @@
  *           NO_COUNT           the active Superblock's CAS has no count above the id
  *           RETIRE_BY_STORE    a wholly free Superblock is retired without a CAS
  *           NO_RING PARK_UNSEEN  parking sets no bit in the bitmap
- *           UNPARK_ONCE        who finds a parked one exhausted leaves it, though a free came in meanwhile
+ *           UNPARK_ONE_LOOK    who took the last parked one of a page clears its bit and looks no more
  *           SEAT_BY_STORE      a new Superblock takes the exhausted one's seat, whoever sits there by now
  *           WAITS              who finds no Superblock waits for one: not lock-free
  */
 #include "steps.h"
-#ifdef UNBUFFERED
+#if defined(UNBUFFERED) || defined(SCARCE)
 #define NO_RING
 #endif
 #define A 0
@@ -34,7 +35,7 @@
 #define NO 3 /* no id, no class */
 #define LISTED 4
 #define PARKED 8
-#ifdef UNBUFFERED
+#if defined(UNBUFFERED) || defined(SCARCE)
 #define DUTY 0
 #else
 #define DUTY PARKED /* goes with a claim */
@@ -58,7 +59,7 @@ byte pages = 3;        /* bit i: page i is free */
 byte fifo_active[2] = NO;   /* by class: id, and above it how often it changed */
 byte ring0[2] = NO;    /* by class: two messages, the head first */
 byte ring1[2] = NO;
-bit parked[2];         /* the parked bitmap: one span */
+bit parked[4];         /* the parked bitmap: by class, then by page */
 #define UNKNOWN 255 /* no seat */
 #define ID(a) ((a) & 3)
 #ifdef NO_COUNT
@@ -114,7 +115,7 @@ inline park(k_cls, k_id) {
      if
      :: won ->
 #ifndef PARK_UNSEEN
-        STEP(parked[k_cls] = 1);
+        STEP(parked[k_cls * 2 + k_id] = 1);
 #endif
         break
      :: else
@@ -148,7 +149,7 @@ inline settle(s_cls, s_id) {
   won = 0;
   if
 #ifndef UNBUFFERED
-  :: ID(a) == NO -> STEP(CAS(fifo_active[s_cls], a, NEXT(a, s_id)))
+  :: ID(a) == NO || ID(a) == s_id -> STEP(CAS(fifo_active[s_cls], a, NEXT(a, s_id)))
 #endif
   :: else
   fi;
@@ -298,76 +299,89 @@ inline carve(v_cls) {
   seat = UNKNOWN
 }
 
-/* xmc_span_unpark and, around it, xmc_unpark */
-inline unpark(n_cls) {
+/* xmc_page_unpark. Leaves take. */
+inline page_unpark(q_cls, q_id) {
   take = 0;
-  turn = 0;
-  STEP(won = parked[n_cls]);
+  STEP(won = (map[q_id] == q_cls));
   if
   :: won ->
+     STEP(w = word[q_id]);
      do
-     :: turn < 2 ->
-        id = 0;
-        do
-        :: id < 2 ->
-           STEP(won = (map[id] == n_cls));
-           if
-           :: won ->
-              STEP(w = word[id]);
-              do
-              :: w & PARKED ->
-                 claim(id, n_cls, DUTY);
-                 if
-                 :: take ->
-                    w = w & ~DUTY & ~take;
-                    won = 0;
-                    if
-                    :: AVAILABLE(w, n_cls)
-                    :: else -> unlist(id, n_cls)
-                    fi;
-#ifndef UNBUFFERED
-                    if
-                    :: !won -> settle(n_cls, id)
-                    :: else
-                    fi;
-#endif
-                    break
-                 :: else ->
-                    if
-                    :: w & PARKED -> unlist(id, n_cls)
-                    :: else -> won = 1
-                    fi;
-#ifndef UNPARK_ONCE
-                    if
-                    :: !won -> STEP(w = word[id])
-                    :: else -> break
-                    fi
-#else
-                    break
-#endif
-                 fi
-              :: else -> break
-              od;
-              if
-              :: take -> break
-              :: else
-              fi
-           :: else
-           fi;
-           id++
-        :: else -> break
-        od;
+     :: CLASS(w) == q_cls && (w & PARKED) ->
+        take = AVAILABLE(w, q_cls);
+        take = LOWEST(take);
+        next = w & ~take;
         if
-        :: take && turn -> STEP(parked[n_cls] = 1); break
-        :: take && !turn -> break
-        :: !take && !turn -> STEP(parked[n_cls] = 0)
-        :: else
+        :: !AVAILABLE(next, q_cls) -> next = next & ~(LISTED | PARKED)
+        :: else -> next = next & ~DUTY
         fi;
-        turn++
-     :: else -> break
+        STEP(
+          if
+          :: word[q_id] == w ->
+             word[q_id] = next;
+             won = 1;
+             assert(map[q_id] == q_cls);
+             assert(!(owned[q_id] & take));
+             owned[q_id] = owned[q_id] | take
+          :: else -> w = word[q_id]; won = 0
+          fi);
+        if
+        :: won && take && AVAILABLE(next, q_cls) && !(next & PARKED) ->
+           w = next;
+           settle(q_cls, q_id);
+           break
+        :: won && !(take && AVAILABLE(next, q_cls) && !(next & PARKED)) -> break
+        :: else
+        fi
+     :: else -> take = 0; break
      od
   :: else
   fi
+}
+
+#define PLACE(cls, id) parked[(cls) * 2 + (id)]
+/* xmc_unpark */
+inline unpark(n_cls) {
+  take = 0;
+  id = 0;
+  do
+  :: id < 2 ->
+     STEP(won = PLACE(n_cls, id));
+     if
+     :: won ->
+        page_unpark(n_cls, id);
+        won = 0;
+        if
+        :: take -> STEP(won = (word[id] & PARKED) != 0)
+        :: else
+        fi;
+        if
+        :: won
+        :: else ->
+           STEP(PLACE(n_cls, id) = 0);
+#ifndef UNPARK_ONE_LOOK
+           won = 0;
+           if
+           :: take -> STEP(won = (word[id] & PARKED) != 0)
+           :: else ->
+              page_unpark(n_cls, id);
+              won = take != 0
+           fi;
+           if
+           :: won -> STEP(PLACE(n_cls, id) = 1)
+           :: else
+           fi
+#endif
+        fi;
+        if
+        :: take -> break
+        :: else
+        fi
+     :: else
+     fi;
+     id++
+  :: else -> break
+  od
 }
 
 /* xmc_fifo_reclaim: retires where they stand what is wholly free of a FIFO. */
@@ -495,7 +509,7 @@ progress:
 
 #define IN_FIFO(id, cls) (ID(fifo_active[cls]) == id || ring0[cls] == id || ring1[cls] == id)
 #define USED_WELL(id, w, cls) \
-  (map[id] == cls && (!(w & LISTED) -> FREE(w) == 0 : ((w & PARKED) -> parked[cls] : IN_FIFO(id, cls))))
+  (map[id] == cls && (!(w & LISTED) -> FREE(w) == 0 : ((w & PARKED) -> parked[(cls) * 2 + (id)] : IN_FIFO(id, cls))))
 #define WELL(id) \
   ((pages >> id & 1) -> word[id] == RETIRED : (CLASS(word[id]) != NO && USED_WELL(id, word[id], CLASS(word[id]))))
 #if defined(THREE) && defined(UNBUFFERED)
