@@ -127,7 +127,7 @@ typedef struct xmc_fifo {
 } xmc_fifo;
 
 #define XMC_BITMAP_LEVELS 4
-typedef struct xmc_bitmap { /* bitmap.cl */
+typedef struct xmc_bitmap {         /* bitmap.cl */
   xmc_u64 level[XMC_BITMAP_LEVELS]; /* byte offsets in the arena */
 } xmc_bitmap;
 

@@ -214,7 +214,7 @@ XMC_COLD_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 p
   at = pages + align - 1u;
   if (!xmc_make_room(heap, me, pages, at > 1u ? 1u + xmc_highest32(at - 1u) : 0u, search))
     *search = xmc_search_flux(xmc_load_relaxed64(&heap->flux)) == (*search & ~0xffu) ? XMC_SEARCH_LAST
-                                                                                 : XMC_SEARCH_HASTY;
+                                                                                     : XMC_SEARCH_HASTY;
   return 0;
 }
 

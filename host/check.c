@@ -29,9 +29,10 @@ static void check_levels(xmc_checker *c, const char *name, const xmc_bitmap *map
   for (level = 1; level < XMC_BITMAP_LEVELS; level++) {
     items = (items + 63u) / 64u;
     for (w = 0; w < items; w++)
-      if (xmc_at64(c->meta, map->level[level - 1u])[w] && !(*xmc_bitmap_word(c->meta, map, level, w) >> (w & 63u) & 1u))
-        problem(c, XMC_PROBLEM_BITMAP, map->level[level] + 8u * (w >> 6), "%s bitmap: level %u misses word %u below",
-                name, level, w);
+      if (xmc_at64(c->meta, map->level[level - 1u])[w] &&
+          !(*xmc_bitmap_word(c->meta, map, level, w) >> (w & 63u) & 1u))
+        problem(c, XMC_PROBLEM_BITMAP, map->level[level] + 8u * (w >> 6),
+                "%s bitmap: level %u misses word %u below", name, level, w);
   }
 }
 
@@ -80,7 +81,8 @@ static void check_fifo(xmc_checker *c, xmc_u32 cls, xmc_u32 slot) {
   }
   if ((used || xmc_active_id(fifo->active) != XMC_NONE) &&
       !xmc_bitmap_has(c->meta, &c->meta->busy, cls * c->meta->slots + slot))
-    problem(c, XMC_PROBLEM_BITMAP, c->meta->busy.level[0], "busy bitmap misses FIFO %u of class %u", slot, cls);
+    problem(c, XMC_PROBLEM_BITMAP, c->meta->busy.level[0], "busy bitmap misses FIFO %u of class %u", slot,
+            cls);
 }
 
 static void check_span(xmc_checker *c, xmc_u32 span) {
@@ -131,7 +133,8 @@ static void check_word(xmc_checker *c, xmc_u32 id, xmc_u32 cls, xmc_u32 count) {
       !xmc_bitmap_has(c->meta, &c->meta->parked, cls * c->meta->spans * XMC_SPAN_PAGES + page))
     problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %u is parked, but the parked bitmap misses it", id);
   if (!(w & XMC_WORD_WATCHED) && !xmc_bitmap_has(c->meta, &c->meta->whole, page))
-    problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %u is not watched, and the whole bitmap misses it", id);
+    problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %u is not watched, and the whole bitmap misses it",
+            id);
 }
 
 static void check_entry(xmc_checker *c, xmc_u32 page, xmc_u32 expected) {

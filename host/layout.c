@@ -136,10 +136,10 @@ int xmc_layout_is_consistent(const xmcHeap *h) {
     if (placed.index[k] != h->index[k])
       return 0;
   return placed.spans == h->spans && placed.free_pages == h->free_pages && placed.page_map == h->page_map &&
-         placed.words == h->words && same_bitmap(&placed.busy, &h->busy) && same_bitmap(&placed.parked, &h->parked) &&
-         same_bitmap(&placed.whole, &h->whole) && h->data_room == h->bytes - tables && h->data >= tables &&
-         h->data - tables < XMC_PAGE_BYTES && h->data % 16u == 0 && h->data <= h->bytes &&
-         room >> XMC_PAGE_SHIFT >= h->pages;
+         placed.words == h->words && same_bitmap(&placed.busy, &h->busy) &&
+         same_bitmap(&placed.parked, &h->parked) && same_bitmap(&placed.whole, &h->whole) &&
+         h->data_room == h->bytes - tables && h->data >= tables && h->data - tables < XMC_PAGE_BYTES &&
+         h->data % 16u == 0 && h->data <= h->bytes && room >> XMC_PAGE_SHIFT >= h->pages;
 }
 
 uint64_t xmc_layout_metadata_bytes(const xmcHeap *h) {

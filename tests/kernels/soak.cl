@@ -8,7 +8,6 @@
  */
 #include "xmalloc.cl"
 
-
 uint soak_random(uint *state) {
   uint x = *state;
   x ^= x << 13;

@@ -22,7 +22,7 @@
  *           NO_COUNT           the active Superblock's CAS has no count above the id
  *           RETIRE_BY_STORE    a wholly free Superblock is retired without a CAS
  *           NO_RING PARK_UNSEEN  parking sets no bit in the bitmap
- *           UNPARK_ONE_LOOK    who took the last parked one of a page clears its bit and looks no more
+ *           UNBUFFERED UNPARK_ONE_LOOK  who took the last parked one of a page clears its bit and looks no more
  *           SEAT_BY_STORE      a new Superblock takes the exhausted one's seat, whoever sits there by now
  *           WAITS              who finds no Superblock waits for one: not lock-free
  */

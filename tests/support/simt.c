@@ -159,7 +159,8 @@ void simt_run(simt *s, void (*run)(uint32_t number, void *data), void *data) {
     abort();
   memset(&now, 0, sizeof now);
   now.lanes = calloc(count, sizeof *now.lanes);
-  now.stacks = mmap(NULL, (size_t)count * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  now.stacks =
+      mmap(NULL, (size_t)count * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (!now.lanes || now.stacks == MAP_FAILED)
     abort();
   now.run = run;
