@@ -29,86 +29,89 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
 }
 
 /* Looks at the Superblocks of a page, or the one that begins there, then at the slab: retires what is wholly free and
- * watches the rest. What is not in use yet, or no longer, or changes just now, sets *unsure. Returns how many were
- * retired. */
-XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page, xmc_u32 *unsure) {
+ * watches the rest. Returns how often it retired one, times two, plus 1 (unsure) for what is not in use yet, or no
+ * longer, or changes just now. */
+XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page) {
   XMC_AFRESH64(heap);
-  xmc_u32 entry = xmc_load_relaxed32(xmc_page_entry(heap, page)), cls = entry & 0xffu, retired = 0, left = 1,
-          id;
-  xmc_u32 unused = 0;
+  xmc_u32 cls = xmc_load_relaxed32(xmc_page_entry(heap, page)), left = 1, result = 0, id;
   xmc_u64 w;
-  *unsure = 0;
   if (xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT)) >> (page & (XMC_SPAN_PAGES - 1u)) & 1u)
     return 0; /* free */
-  if (cls >= XMC_CLASSES || (entry & 0xff00u)) {
-    *unsure = cls >= XMC_CLASSES && cls != XMC_CLASS_MEMORYBLOCK && cls != XMC_CLASS_BODY;
-    return 0;
+  id = cls >> 16;
+  if ((cls & 0xffu) >= XMC_CLASSES || (cls & 0xff00u)) {
+    cls &= 0xffu;
+    return cls >= XMC_CLASSES && cls != XMC_CLASS_MEMORYBLOCK && cls != XMC_CLASS_BODY;
   }
-  id = page * 32u;
+  cls &= 0xffu;
   if (xmc_class_is_small(cls)) { /* from the last one down, then the slab */
-    left = ((entry >> 16) + 31u) >> 5;
+    left = (id + 31u) >> 5;
     left = left < 32u ? left + 1u : 33u;
-    id += left - 2u;
-    unused = xmc_word_free(xmc_load_relaxed64(xmc_word_of(heap, xmc_slab_id(heap, page))));
   }
   XMC_ROLLED
-  for (; left > 0; left--, id--) {
+  for (; left > 0; left--) {
     XMC_AFRESH(cls);
-    if (left == 1u && xmc_class_is_small(cls)) {
+    XMC_AFRESH(page);
+    id = page * 32u;
+    if (left > 1u) {
+      id += left - 2u;
+    } else if (xmc_class_is_small(cls)) {
       cls = xmc_slab_class(cls);
       id = xmc_slab_id(heap, page);
-      unused = 0;
     }
     w = xmc_load_relaxed64(xmc_word_of(heap, id));
     if (xmc_word_class(w) == cls && xmc_word_is_whole(w)) {
-      if (xmc_reclaim_one(heap, me, cls, id, w))
-        retired++;
-      else
-        *unsure = 1;
-    } else if (xmc_word_class(w) != cls) {
-      *unsure |= ~unused >> (id & 31u) & 1u; /* a slab has places that are not in use */
+      result = xmc_reclaim_one(heap, me, cls, id, w) ? result + 2u : result | 1u;
+    } else if (xmc_word_class(w) != cls) { /* a slab has places that are not in use */
+      if (left == 1u || !(xmc_load_relaxed64(xmc_word_of(heap, xmc_slab_id(heap, page))) >> (left - 2u) & 1u))
+        result |= 1u;
     } else if (!(w & XMC_WORD_WATCHED) &&
                xmc_cas_relaxed64(xmc_word_of(heap, id), w, w | XMC_WORD_WATCHED) != w) {
-      *unsure = 1;
+      result |= 1u;
     }
   }
-  return retired;
+  return result;
 }
 
 /* Retires wholly free Superblocks and slabs of every class, wherever they are listed: their ids stay behind and lead
- * nowhere. Stops after `enough`. Returns how many.
+ * nowhere. Stops after `enough`. Returns whether there were any.
  *
  * Once a page was looked at its bit is cleared: each of its Superblocks is watched, and whoever makes one wholly
  * free, or starts a new one, sets the bit again. So a million requests that meet a full heap look once at all of it
  * together, and then at what changed. */
-XMC_FN xmc_u32 xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
+#define XMC_RECLAIM_CLEARED 1u /* the page's bit, after the first look */
+#define XMC_RECLAIM_AGAIN 2u   /* once more, from the first page on */
+#define XMC_RECLAIM_FOUND 4u
+XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
   XMC_AFRESH64(heap);
-  xmc_u32 page = xmc_any_number(me) % heap->pages, again = 0, retired = 0, cleared = 0, unsure;
+  xmc_u32 page = xmc_any_number(me) % heap->pages, state = 0, look;
   XMC_ROLLED
-  while (retired < enough) {
-    XMC_AFRESH(again);
-    if (!cleared)
+  while (enough > 0) {
+    XMC_AFRESH(state);
+    if (!(state & XMC_RECLAIM_CLEARED))
       page = xmc_whole_next(heap, page);
-    if (page == XMC_NONE) { /* once more, from the first one on */
-      page = again;
-      again = XMC_NONE;
-      if (page == XMC_NONE)
+    if (page == XMC_NONE) {
+      if (state & XMC_RECLAIM_AGAIN)
         break;
+      state |= XMC_RECLAIM_AGAIN;
+      page = 0;
       continue;
     }
-    retired += xmc_page_look(heap, me, page, &unsure);
+    look = xmc_page_look(heap, me, page);
     XMC_AFRESH(page);
-    if (!cleared && !unsure && retired < enough) { /* look before the bit is cleared, and after */
+    state |= look >= 2u ? XMC_RECLAIM_FOUND : 0u;
+    enough -= look >> 1 < enough ? look >> 1 : enough;
+    if (!(state & XMC_RECLAIM_CLEARED) && !(look & 1u) &&
+        enough > 0) { /* look before the bit is cleared, and after */
       xmc_whole_remove(heap, page);
-      cleared = 1;
+      state |= XMC_RECLAIM_CLEARED;
       continue;
     }
-    if (cleared && unsure)
+    if ((state & XMC_RECLAIM_CLEARED) && (look & 1u))
       xmc_whole_add(heap, page);
-    cleared = 0;
+    state &= ~XMC_RECLAIM_CLEARED;
     page++;
   }
-  return retired;
+  return (state & XMC_RECLAIM_FOUND) != 0;
 }
 
 /* Up to `want` blocks of a class from where the fast path does not look: parked Superblocks, other slots' FIFOs, the
