@@ -3,7 +3,7 @@
  * Releasing a heap with work queued. OpenCL keeps a buffer until the commands that use it have ended, but
  * clSVMFree frees at once. So an SVM arena is passed to kernels as a buffer made of the SVM pointer
  * (CL_MEM_USE_HOST_PTR), where the probe found that kernels see it at the same address; OpenCL tracks that
- * buffer's use, and the callback at its end frees the SVM memory. Where they do not, kernels get the SVM
+ * buffer's use, and after its end the SVM memory is freed. Where they do not, kernels get the SVM
  * pointer itself, and XMC_HEAP_DEFERRED_RELEASE says so.
  */
 #include "internal.h"
@@ -83,18 +83,38 @@ static cl_int xmc_check_device(cl_context context, cl_device_id device) {
 typedef struct xmc_svm_owner {
   cl_context context;
   void *svm;
+  struct xmc_svm_owner *next;
 } xmc_svm_owner;
 
-/* The buffer that stood for an SVM arena is gone, and with it all commands on it. */
-static void CL_CALLBACK xmc_free_svm(cl_mem buffer, void *data) {
+/* SVM arenas whose buffers are gone, and with them all commands on them. They are freed by the thread that creates or
+ * releases a heap next: a callback, on whatever thread of the OpenCL implementation, is no place for that. */
+static pthread_mutex_t xmc_unused_lock = PTHREAD_MUTEX_INITIALIZER;
+static xmc_svm_owner *xmc_unused;
+
+static void CL_CALLBACK xmc_svm_is_unused(cl_mem buffer, void *data) {
   xmc_svm_owner *owner = data;
   (void)buffer;
-  clSVMFree(owner->context, owner->svm);
-  clReleaseContext(owner->context);
-  free(owner);
+  pthread_mutex_lock(&xmc_unused_lock);
+  owner->next = xmc_unused;
+  xmc_unused = owner;
+  pthread_mutex_unlock(&xmc_unused_lock);
 }
 
-/* A buffer over heap->svm, whose end frees it */
+static void xmc_free_unused(void) {
+  xmc_svm_owner *owner, *next;
+  pthread_mutex_lock(&xmc_unused_lock);
+  owner = xmc_unused;
+  xmc_unused = NULL;
+  pthread_mutex_unlock(&xmc_unused_lock);
+  for (; owner; owner = next) {
+    next = owner->next;
+    clSVMFree(owner->context, owner->svm);
+    clReleaseContext(owner->context);
+    free(owner);
+  }
+}
+
+/* A buffer over heap->svm, whose end lets it be freed */
 static cl_int xmc_alias_svm(xmc_heap heap, size_t bytes) {
   xmc_svm_owner *owner = malloc(sizeof *owner);
   cl_int status;
@@ -110,7 +130,7 @@ static cl_int xmc_alias_svm(xmc_heap heap, size_t bytes) {
   heap->buffer =
       clCreateBuffer(heap->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, heap->svm, &status);
   if (status == CL_SUCCESS)
-    status = clSetMemObjectDestructorCallback(heap->buffer, xmc_free_svm, owner);
+    status = clSetMemObjectDestructorCallback(heap->buffer, xmc_svm_is_unused, owner);
   if (status != CL_SUCCESS) {
     if (heap->buffer)
       clReleaseMemObject(heap->buffer);
@@ -128,6 +148,7 @@ static cl_int xmc_allocate(xmc_heap heap, size_t bytes) {
     heap->buffer = clCreateBuffer(heap->context, CL_MEM_READ_WRITE, bytes, NULL, &status);
     return status;
   }
+  xmc_free_unused();
   if (heap->settings.backing == XMC_BACKING_SVM_FINE)
     flags |= CL_MEM_SVM_FINE_GRAIN_BUFFER;
   if (heap->settings.backing == XMC_BACKING_SVM_FINE && (heap->probe.svm & CL_DEVICE_SVM_ATOMICS))
@@ -237,7 +258,7 @@ static void xmc_destroy(xmc_heap heap) {
   if (heap->queue)
     clFinish(heap->queue);
   if (heap->buffer)
-    clReleaseMemObject(heap->buffer); /* an alias frees the SVM memory when it goes */
+    clReleaseMemObject(heap->buffer); /* the SVM memory goes after its alias */
   else if (heap->svm)
     clSVMFree(heap->context, heap->svm);
   if (heap->helpers)
@@ -247,6 +268,7 @@ static void xmc_destroy(xmc_heap heap) {
   if (heap->context)
     clReleaseContext(heap->context);
   free(heap);
+  xmc_free_unused();
 }
 
 /* Takes the geometry of an image over; after a reset page 0 is aligned anew. */
