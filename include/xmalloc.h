@@ -96,9 +96,10 @@ XMALLOC_EXPORT xmc_heap xmcCreateHeap(cl_context context, cl_device_id device,
 /* Reference count + 1; a new heap has 1. Error: XMC_INVALID_HEAP. */
 XMALLOC_EXPORT cl_int xmcRetainHeap(xmc_heap heap);
 
-/* Reference count - 1; at 0 the heap goes; a mapped heap does not: XMC_HEAP_MAPPED, the count unchanged. Kernels already queued may still run on it: the arena is freed
- * when they have ended (SVM: by the next call that creates or releases a heap). (Exception: an SVM heap whose info XMC_HEAP_DEFERRED_RELEASE is CL_FALSE; there,
- * finish the queues first.) Error: XMC_INVALID_HEAP. */
+/* Reference count - 1; at 0 the heap goes; a mapped heap does not: XMC_HEAP_MAPPED, the count unchanged. Kernels
+ * already queued may still run on it: the arena is freed when they have ended (SVM: by the next call that creates or
+ * releases a heap). (Exception: an SVM heap whose info XMC_HEAP_DEFERRED_RELEASE is CL_FALSE; there, finish the
+ * queues first.) Error: XMC_INVALID_HEAP. */
 XMALLOC_EXPORT cl_int xmcReleaseHeap(xmc_heap heap);
 
 /* Forgets every block and every count: the heap is as new. Waits for the queue before and after.
