@@ -26,7 +26,7 @@
 
 byte word = RETIRED;
 bit page = 1;   /* free */
-bit bits = 1;   /* this page's in whole_pages: before room is scarce all are set */
+bit bits = 1;   /* this page's in the whole bitmap: before room is scarce all are set */
 bit scarce = 0;
 byte owned = 0; /* ghost: blocks in somebody's hands */
 
