@@ -80,12 +80,11 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page)
  * together, and then at what changed. */
 #define XMC_RECLAIM_CLEARED 1u /* the page's bit, after the first look */
 #define XMC_RECLAIM_AGAIN 2u   /* once more, from the first page on */
-#define XMC_RECLAIM_FOUND 4u
 XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
   XMC_AFRESH64(heap);
-  xmc_u32 page = xmc_any_number(me) % heap->pages, state = 0, look;
+  xmc_u32 page = xmc_any_number(me) % heap->pages, state = 0, found = 0, look;
   XMC_ROLLED
-  while (enough > 0) {
+  while (found < enough) {
     XMC_AFRESH(state);
     if (!(state & XMC_RECLAIM_CLEARED))
       page = xmc_whole_next(heap, page);
@@ -98,10 +97,9 @@ XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
     }
     look = xmc_page_look(heap, me, page);
     XMC_AFRESH(page);
-    state |= look >= 2u ? XMC_RECLAIM_FOUND : 0u;
-    enough -= look >> 1 < enough ? look >> 1 : enough;
+    found += look >> 1;
     if (!(state & XMC_RECLAIM_CLEARED) && !(look & 1u) &&
-        enough > 0) { /* look before the bit is cleared, and after */
+        found < enough) { /* look before the bit is cleared, and after */
       xmc_whole_remove(heap, page);
       state |= XMC_RECLAIM_CLEARED;
       continue;
@@ -111,7 +109,7 @@ XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
     state &= ~XMC_RECLAIM_CLEARED;
     page++;
   }
-  return (state & XMC_RECLAIM_FOUND) != 0;
+  return found != 0;
 }
 
 /* Up to `want` blocks of a class from where the fast path does not look: parked Superblocks, other slots' FIFOs, the
