@@ -6,7 +6,7 @@
  *   0          header (xmcHeap): geometry, FIFO table, failure counters
  *   1024       xmc_fifo[..]      one FIFO a size class and slot                 64 B each
  *   busy       bitmap            FIFOs that may hold something                  1 bit a FIFO
- *   parked     bitmap            pages with Superblocks that no FIFO had room for 1 bit a class and page
+ *   parked     bitmap            pages with Superblocks that no FIFO had room for (a bit each, and class)
  *   whole      bitmap            pages that may hold wholly free Superblocks which nobody watches
  *   index      5 levels          spans with free runs of 1, 2, 4 … 64 pages      1 B a span
  *   free_pages ulong[spans]      bit i of word s: page 64 s + i is free         8 B / MiB

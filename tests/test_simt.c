@@ -51,7 +51,7 @@ static void drop(crowd *c, block *b) {
   xmcFree(c->heap, mine.words);
 }
 
-/* In most rounds all lanes of a sub-group do the same; every third free is by a lane of another sub-group. */
+/* In most rounds all lanes of a sub-group do the same; one free in four is by a lane of another sub-group. */
 static void live(uint32_t number, void *data) {
   crowd *c = data;
   uint32_t round, bytes;
