@@ -109,10 +109,13 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   if (page >= pages || (1u << order) > pages - page)
     page = (page >> order) % (pages >> order) << order;
   if (!xmc_run_claim_at(heap, order, page)) {
-    next = 0;
+    next = XMC_RUN_HOMES;
     XMC_AFRESH(order);
     XMC_AFRESH(fifo);
-    page = xmc_run_search(heap, me, order, page);
+    if (xmc_load_relaxed64(&heap->scarce)) /* what comes next for the fast path is the last resort */
+      next = fifo != XMC_NONE ? XMC_RUN_HASTY : XMC_RUN_INDEX;
+    page = xmc_run_search(heap, me, order, page, next);
+    next = 0;
     if (page == XMC_NONE)
       return XMC_NONE;
   }
@@ -187,6 +190,8 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   xmc_view view;
   xmc_u64 scarce = xmc_load_relaxed64(&heap->scarce);
   xmc_claim claim;
+  if (scarce & XMC_SCARCE_NOW) /* the last resort begins with what is more likely */
+    return 0;
   xmc_view_read(heap, small ? xmc_slab_class(cls) : cls, &view);
   if (scarce) { /* a million requests that find nothing must not all seem to hold something */
     if (!small && xmc_index_find(heap, 0, 0) == XMC_NONE)

@@ -101,7 +101,6 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
 /* One turn of the last resort: up to `want` blocks of the class, larger ones when there are no others, or 0. One of
  * up to twice the size is taken before it is certain that there is no other: where many search at the same time, what
  * one finds another one takes. */
-#define XMC_CHOOSY_TURNS 2u
 XMC_COLD_FN xmc_claim xmc_last_turn(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                                     xmc_search *search) {
   XMC_AFRESH64(heap);
@@ -109,17 +108,17 @@ XMC_COLD_FN xmc_claim xmc_last_turn(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
   xmc_claim claim;
   if (*search) /* the first turn is not the last one, whatever moves */
     *search = xmc_search_begins(heap, *search);
-  claim = xmc_last_claim(heap, me, cls, want);
+  claim = xmc_last_claim(heap, me, cls, want, *search);
   XMC_AFRESH(cls);
   XMC_AFRESH(*search);
-  end = xmc_search_turns(*search) < XMC_CHOOSY_TURNS ? 0u : cls + 5u;
+  end = xmc_search_is_choosy(*search) ? 0u : cls + 5u;
   if (end > XMC_CLASSES || xmc_search_turns(*search) == XMC_SEARCH_LAST)
     end = XMC_CLASSES;
   if (!claim)
     claim = xmc_steal(heap, me, cls + 1u, end, want);
   XMC_AFRESH(cls);
   if (!claim && xmc_search_turns(*search) == XMC_SEARCH_LAST) {
-    claim = xmc_unpark(heap, me, cls + 1u, XMC_CLASSES, want);
+    claim = xmc_unpark(heap, me, cls + 1u, XMC_CLASSES, want, *search);
     *search = XMC_SEARCH_FAILED;
   } else if (!claim && !xmc_make_room(heap, me, 1u, 0, search)) {
     *search = XMC_SEARCH_LAST;

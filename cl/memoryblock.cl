@@ -124,8 +124,6 @@ XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 pag
   return 0;
 }
 
-#define XMC_RUN_TURNS 8u
-
 /* Where a slot looks first for runs of 2^order pages: the one with its number, at the low end of the heap;
  * each kind further up. */
 XMC_FN xmc_u32 xmc_run_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 kind) {
@@ -133,23 +131,32 @@ XMC_FN xmc_u32 xmc_run_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order,
   return (xmc_slot_hint(me, heap->lanes) + kind * heap->lanes) << order;
 }
 
-/* A run of 2^order pages: its first page, or XMC_NONE. First any in the span of `page`, which is in the heap,
- * and in spans whole rounds of slots further up; then what the index knows. */
-XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page) {
+/* A run of 2^order pages: its first page, or XMC_NONE. `turn` says how: a hasty search looks at the index
+ * XMC_RUN_HOMES - 1 times; one that begins at XMC_RUN_HOMES takes any in the span of `page`, which is in the heap, and in
+ * spans whole rounds of slots further up; one from XMC_RUN_INDEX on what the index knows. */
+#define XMC_RUN_HASTY 0u
+#define XMC_RUN_HOMES 3u
+#define XMC_RUN_INDEX 11u
+XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page,
+                              xmc_u32 turn) {
   XMC_AFRESH64(heap);
-  xmc_u32 turn, span;
+  xmc_u32 span;
   xmc_u64 mask;
   XMC_ROLLED
-  for (turn = 0;; turn++) { /* in the end again only for another span, or after the index was mended */
+  for (;; turn++) { /* in the end again only for another span, or after the index was mended */
     XMC_AFRESH(order);
-    span = turn < XMC_RUN_TURNS ? page >> XMC_SPAN_SHIFT : xmc_index_find(heap, order, xmc_any_number(me));
+    if (turn == XMC_RUN_HOMES - 1u)
+      return XMC_NONE;
+    span = turn - XMC_RUN_HOMES < XMC_RUN_INDEX - XMC_RUN_HOMES
+               ? page >> XMC_SPAN_SHIFT
+               : xmc_index_find(heap, order, xmc_any_number(me));
     if (span == XMC_NONE)
       return XMC_NONE;
     mask = xmc_span_claim(heap, span, 1u << order, 1, 0);
     if (mask)
       return span * XMC_SPAN_PAGES + xmc_lowest64(mask);
     XMC_AFRESH(order);
-    if (turn < XMC_RUN_TURNS)
+    if (turn - XMC_RUN_HOMES < XMC_RUN_INDEX - XMC_RUN_HOMES)
       page = ((page >> order) + heap->lanes) % (heap->pages >> order) << order;
     else
       xmc_span_mend(heap, span, order);

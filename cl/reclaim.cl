@@ -114,7 +114,8 @@ XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
 
 /* Up to `want` blocks of a class from where the fast path does not look: parked Superblocks, other slots' FIFOs, the
  * same for slabs, then any free pages. */
-XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want) {
+XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
+                                xmc_search search) {
   XMC_AFRESH64(heap);
   xmc_u32 from = cls, order;
   xmc_claim claim;
@@ -123,7 +124,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   seat.active = XMC_NONE;
   XMC_ROLLED
   for (;;) { /* a small class goes round a second time, for slabs */
-    claim = xmc_unpark(heap, me, from, from + 1u, from == cls ? want : 1u);
+    claim = xmc_unpark(heap, me, from, from + 1u, from == cls ? want : 1u, search);
     XMC_AFRESH(from);
     if (!claim)
       claim = xmc_steal(heap, me, from, from + 1u, from == cls ? want : 1u);
@@ -153,15 +154,6 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   xmc_flux_end(heap, claim != 0);
   return claim;
 }
-
-/* A search that goes on: how many turns it took, or how it looks from now on, in the low byte; above, the state of
- * flux when the turn began. (In one word: it is kept while all else goes on.) */
-typedef xmc_u32 xmc_search;
-#define XMC_SEARCH_HASTY 0xfcu  /* pages: a look at a few spans, then no more */
-#define XMC_SEARCH_LAST 0xfdu   /* one last turn, whatever can be had */
-#define XMC_SEARCH_FAILED 0xfeu /* nothing was found for the last time */
-XMC_FN xmc_u32 xmc_search_turns(xmc_search search) { return search & 0xffu; }
-XMC_FN xmc_u32 xmc_search_flux(xmc_u64 flux) { return (xmc_u32)(flux >> 32) << 8; }
 
 /* From now on those who make room findable say so. */
 XMC_FN void xmc_say_scarce(XMC_GLOBAL xmcHeap *heap) {

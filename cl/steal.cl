@@ -9,6 +9,18 @@
 #define XMC_STEAL_CL
 #include "supply.cl"
 
+/* A search of the last resort: how many turns it took, or how it looks from now on, in the low byte; above, the state of
+ * flux when the turn began. (In one word: it is kept while all else goes on.) The first turns are choosy: they leave
+ * what costs a long look. */
+typedef xmc_u32 xmc_search;
+#define XMC_CHOOSY_TURNS 2u
+#define XMC_SEARCH_HASTY 0xfcu  /* pages: a look at a few spans, then no more */
+#define XMC_SEARCH_LAST 0xfdu   /* one last turn, whatever can be had */
+#define XMC_SEARCH_FAILED 0xfeu /* nothing was found for the last time */
+XMC_FN xmc_u32 xmc_search_turns(xmc_search search) { return search & 0xffu; }
+XMC_FN int xmc_search_is_choosy(xmc_search search) { return xmc_search_turns(search) < XMC_CHOOSY_TURNS; }
+XMC_FN xmc_u32 xmc_search_flux(xmc_u64 flux) { return (xmc_u32)(flux >> 32) << 8; }
+
 XMC_FN int xmc_is_parked(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
   return (xmc_load_relaxed64(xmc_word_of(heap, id)) & XMC_WORD_PARKED) != 0;
 }
@@ -59,13 +71,15 @@ XMC_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   return 0;
 }
 
-/* Claims up to `want` blocks of a parked Superblock of a class in [cls, end). */
-XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end, xmc_u32 want) {
+/* Claims up to `want` blocks of a parked Superblock of a class in [cls, end). While the search is choosy it looks at one
+ * page: where many search at the same time, most of the bits that one finds lead to what another one just took. */
+XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end, xmc_u32 want,
+                            xmc_search search) {
   xmc_u32 low, item, pages;
   xmc_claim claim;
   XMC_AFRESH64(heap);
   XMC_ROLLED
-  for (;;) {
+  do {
     XMC_AFRESH(cls);
     XMC_AFRESH(end);
     pages = heap->spans * XMC_SPAN_PAGES;
@@ -90,7 +104,8 @@ XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, x
       xmc_bitmap_set(heap, &heap->parked, item);
       return claim;
     }
-  }
+  } while (!xmc_search_is_choosy(search));
+  return 0;
 }
 
 /* The FIFO looked empty: take its busy bit away unless something came in meanwhile. */

@@ -398,7 +398,9 @@ static xmc_u32 claim_run(xmcHeap *heap, uint64_t way, xmc_u32 *pages) {
     page = way >> 50 & 1 ? (xmc_u32)(way >> 51)
                          : xmc_run_home(heap, xmc_caller(), order, (xmc_u32)(way >> 32) % 15);
     page = (page >> order) % (heap->pages >> order) << order;
-    return xmc_run_claim_at(heap, order, page) ? page : xmc_run_search(heap, xmc_caller(), order, page);
+    return xmc_run_claim_at(heap, order, page)
+               ? page
+               : xmc_run_search(heap, xmc_caller(), order, page, XMC_RUN_HOMES);
   }
   mask = xmc_run_claim(heap, xmc_caller(), *pages, 1 + (xmc_u32)way % 3, (int)(way >> 40 & 1), &span);
   if (!mask)
@@ -486,16 +488,11 @@ static void memoryblock_threads(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(size_classes),
-      cmocka_unit_test(bitmap_against_model),
-      cmocka_unit_test(index_against_model),
-      cmocka_unit_test(fifo_against_model),
-      cmocka_unit_test(fifo_threads),
-      cmocka_unit_test(bits),
-      cmocka_unit_test(superblock_life),
-      cmocka_unit_test(superblock_threads),
-      cmocka_unit_test(runs_of_bits),
-      cmocka_unit_test(memoryblocks_alone),
+      cmocka_unit_test(size_classes),        cmocka_unit_test(bitmap_against_model),
+      cmocka_unit_test(index_against_model), cmocka_unit_test(fifo_against_model),
+      cmocka_unit_test(fifo_threads),        cmocka_unit_test(bits),
+      cmocka_unit_test(superblock_life),     cmocka_unit_test(superblock_threads),
+      cmocka_unit_test(runs_of_bits),        cmocka_unit_test(memoryblocks_alone),
       cmocka_unit_test(memoryblock_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

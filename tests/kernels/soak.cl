@@ -1,12 +1,15 @@
 /* Soak: each work-item works on a row of blocks, another row in each launch; some blocks change hands within a
- * launch by way of an exchange table. In seven rounds of eight all work-items of a sub-group (32 of them, wherever
- * sub-groups are of another size) take the same place and size, in the others each its own. ROW: places in a row.
+ * launch by way of an exchange table. In most rounds the work-items of a sub-group (32 of them, wherever sub-groups are
+ * of another size) throw the same dice: the same place, size and bad free; in one of OWN each throws its own. What they
+ * do may still differ, as their rows do. ROW: places in a row.
  *
  *   a block      [ tag: its reference, mixed | … | tag ]     a size below 16 has the first alone, in 8 bytes
  *   a table's    reference << 24 | size in units of 8 bytes
  *   counters     0 operations, 1 refused, 2 mismatches, 3 bad frees made
  */
 #include "xmalloc.cl"
+
+#define OWN 32u
 
 uint soak_random(uint *state) {
   uint x = *state;
@@ -35,48 +38,50 @@ uint soak_is_wrong(__global xmcHeap *heap, ulong entry) {
 __kernel void soak_churn(__global xmcHeap *heap, __global ulong *rows, __global ulong *exchange,
                          uint exchanges, __global ulong *counters, uint items, uint launch, uint rounds,
                          uint mean) {
-  uint i = (uint)get_global_id(0), state, group, round, r, shared, k, words, operations = 0, refused = 0,
+  uint i = (uint)get_global_id(0), own, shared, round, what, size, k, words, operations = 0, refused = 0,
        wrong = 0, bad = 0;
   __global ulong *row;
   ulong entry, old;
   __global void *p;
   if (i >= items)
     return;
-  state = (i + 1u) * 2654435761u ^ launch * 40503u;
-  state = state ? state : 1u;
-  group = (i / 32u + 1u) * 2246822519u ^ launch * 3266489917u;
-  group = group ? group : 1u;
+  own = (i + 1u) * 2654435761u ^ launch * 40503u;
+  own = own ? own : 1u;
+  shared = (i / 32u + 1u) * 2246822519u ^ launch * 3266489917u;
+  shared = shared ? shared : 1u;
   row = rows + (size_t)((i + launch * 7919u) % items) * ROW; /* items may be anything: a rotation */
   for (round = 0; round < rounds; round++) {
 #if XMC_SIMT
     barrier(CLK_LOCAL_MEM_FENCE); /* lanes that parted go on together */
 #endif
-    r = soak_random(&state);
-    shared = soak_random(&group);
-    if (shared % 8u == 0)
-      shared = r >> 3;
-    k = (shared >> 3) % ROW;
+    what = soak_random(&shared);
+    size = soak_random(&shared);
+    if (what % OWN == 0) {
+      what = soak_random(&own);
+      size = soak_random(&own);
+    }
+    k = (what >> 5) % ROW;
     entry = row[k];
-    if (entry && (r >> 8) % 64u == 0) { /* bad frees: inside a block, or of the heap's tables */
+    if (entry && (what >> 11) % 64u == 0) { /* bad frees: inside a block, or of the heap's tables */
       p = xmcFromRef(heap, entry >> 24);
       xmcFree(heap, ((uint)entry & 0xffffffu) > 1u ? (__global char *)p + 8 : (__global char *)heap + 24);
       bad++;
       operations++;
     }
-    if (entry && (r >> 14) % 16u == 0) { /* hand it over */
-      __global ulong *place = exchange + soak_random(&state) % exchanges;
+    if (entry && (what >> 17) % 16u == 0) { /* hand it over */
+      __global ulong *place = exchange + soak_random(&own) % exchanges;
       old = xmc_load_acquire64(place);
       if (xmc_cas_acq_rel64(place, old, entry) == old)
         row[k] = entry = old;
     }
-    if (entry && (shared >> 6) % 3u) {
+    if (entry && (what >> 21) % 3u) {
       wrong += soak_is_wrong(heap, entry);
       xmcFree(heap, xmcFromRef(heap, entry >> 24));
       row[k] = 0;
       operations++;
     } else if (!entry) {
-      words = 1u + (shared >> 9) % (mean / 4u); /* of 8 bytes: up to twice the mean */
-      if ((r >> 20) % 256u == 0)
+      words = 1u + (size >> 8) % (mean / 4u); /* of 8 bytes: up to twice the mean */
+      if (size % 256u == 0)
         words *= 8u;
       p = xmcMalloc(heap, (size_t)words * 8u);
       operations++;
