@@ -4,9 +4,9 @@
  * earlier; one that wants nothing passes size 0 or ptr NULL. Blocks may be freed by any of the free calls.
  *
  * Where work-items run in lock step these are xmcMalloc and xmcFree, which coalesce by themselves. On
- * other devices a work-group runs as one thread between barriers, so its first work-item claims for all:
+ * other devices a work-group runs as one thread between barriers, so its first work-item serves all:
  *
- *   class[i]  |  barrier  |  item 0: for each class, claim up to 32 blocks at a time  |  barrier  |  read
+ *   size[i], or pointer[i]  |  barrier  |  item 0: 32 blocks of a class by one CAS  |  barrier  |  pointer[i]
  *
  * Groups of more than XMC_GROUP_MAX work-items are served one by one, as are all in debug builds.
  */
@@ -30,9 +30,8 @@ typedef struct xmcGroupScratch {
 #if XMC_COLLECTIVE_EACH
   xmc_u32 unused;
 #else
-  xmc_u32 place[XMC_GROUP_MAX]; /* malloc: offset from page 0 in units of 16 bytes; free: Superblock id */
-  uchar cls[XMC_GROUP_MAX];
-  uchar bit[XMC_GROUP_MAX];
+  xmc_u64 of[XMC_GROUP_MAX];        /* each work-item's size, or pointer */
+  uchar cls[XMC_GROUP_MAX];         /* its class, or XMC_GROUP_… */
 #endif
 } xmcGroupScratch;
 
@@ -45,71 +44,141 @@ XMC_FN xmc_u32 xmc_group_size(void) {
   return (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2));
 }
 
-/* Claims n blocks of a class and hands them to the work-items that want it. */
+#define XMC_GROUP_ALONE 0xfdu  /* served by xmcMalloc */
+#define XMC_GROUP_SERVED 0xfeu /* has its block */
+
+/* Claims n blocks of a class and hands them to the work-items that want it. Those for whom there is none are
+ * not marked as served. */
 XMC_LOCAL_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
                                   xmc_u32 cls, xmc_u32 n) {
-  xmc_u32 units = xmc_class_bytes(cls) >> 4, i = 0, end = xmc_group_size();
+  xmc_u32 i = 0;
   while (n > 0) {
     xmc_claim claim = xmc_blocks_claim_first(heap, me, cls, n < 32u ? n : 32u);
-    xmc_u32 id = xmc_claim_id(claim), take = xmc_claim_mask(claim);
-    xmc_u32 base = (id >> 5) * (XMC_PAGE_BYTES >> 4) + (id & 31u) * 32u * units;
+    xmc_u32 take = xmc_claim_mask(claim);
+    xmc_u64 first = (xmc_u64)(size_t)xmc_block_address(heap, cls, xmc_claim_id(claim), 0);
     if (!take)
-      return; /* their places stay XMC_NONE: the last resort is each work-item's own */
+      return;
     n -= xmc_popcount32(take);
-    if (take == 0xffffffffu && i + 32u <= end && n + 32u == end - i) { /* everybody wants this class */
-      xmc_u32 k;
-      for (k = 0; k < 32u; k++)
-        scratch->place[i + k] = base + k * units;
-      i += 32u;
-      continue;
-    }
     for (; take; take &= take - 1u, i++) {
       while (scratch->cls[i] != cls)
         i++;
-      scratch->place[i] = base + xmc_lowest32(take) * units;
+      scratch->of[i] = first + xmc_lowest32(take) * xmc_class_bytes(cls);
+      scratch->cls[i] = XMC_GROUP_SERVED;
     }
   }
 }
+
+/* The same when all n work-items want this class. Returns how many, the first ones, were served. */
+XMC_LOCAL_FN xmc_u32 xmc_group_serve_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
+                                         __local xmcGroupScratch *scratch, xmc_u32 cls, xmc_u32 n) {
+  xmc_u32 i = 0, bytes = xmc_class_bytes(cls), k;
+  while (i < n) {
+    xmc_claim claim = xmc_blocks_claim_first(heap, me, cls, n - i < 32u ? n - i : 32u);
+    xmc_u32 take = xmc_claim_mask(claim);
+    xmc_u64 first = (xmc_u64)(size_t)xmc_block_address(heap, cls, xmc_claim_id(claim), 0);
+    if (!take)
+      break;
+    if (take == 0xffffffffu) {
+      for (k = 0; k < 32u; k++)
+        scratch->of[i + k] = first + k * bytes;
+      i += 32u;
+    } else {
+      for (; take; take &= take - 1u, i++)
+        scratch->of[i] = first + xmc_lowest32(take) * bytes;
+    }
+  }
+  return i;
+}
+
+/* Sizes become blocks. */
+XMC_LOCAL_FN void xmc_group_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
+                                   xmc_u32 items) {
+  xmc_u64 size = scratch->of[0], other = 0;
+  xmc_u32 i, c, served = 0;
+  for (i = 0; i < items; i++)
+    other |= scratch->of[i] ^ size;
+  if (!other) {
+    if (size - 1u < XMC_MAX_CLASS_BYTES)
+      served = xmc_group_serve_all(heap, me, scratch, xmc_class_of((xmc_u32)size), items);
+  } else {
+    ushort wanted[XMC_CLASSES];
+    for (c = 0; c < XMC_CLASSES; c++)
+      wanted[c] = 0;
+    for (i = 0; i < items; i++) {
+      size = scratch->of[i];
+      c = size - 1u < XMC_MAX_CLASS_BYTES ? xmc_class_of((xmc_u32)size) : XMC_GROUP_ALONE;
+      scratch->cls[i] = (uchar)c;
+      if (c < XMC_CLASSES)
+        wanted[c]++;
+    }
+    for (c = 0; c < XMC_CLASSES; c++)
+      xmc_group_serve(heap, me, scratch, c, wanted[c]);
+  }
+  for (i = served; i < items; i++)
+    if (!other || scratch->cls[i] != XMC_GROUP_SERVED)
+      scratch->of[i] = (xmc_u64)(size_t)xmcMalloc(heap, (size_t)scratch->of[i]);
+}
+
+/* Runs of blocks of one Superblock are one release. Blocks handed out together are neighbours: `next` is where the
+ * block after the last one begins, `left` how many of the Superblock follow. */
+XMC_LOCAL_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
+                                 xmc_u32 items) {
+  xmc_u32 i, bits = 0, lanes = 0, id = XMC_NONE, cls = 0, bit = 0, left = 0;
+  xmc_u64 next = 0, bytes = 0, w;
+  xmc_map_view view;
+  xmc_place place;
+  xmc_map_view_read(heap, &view);
+  for (i = 0; i < items; i++) {
+    XMC_GLOBAL void *ptr = (XMC_GLOBAL void *)(size_t)scratch->of[i];
+    if ((xmc_u64)(size_t)ptr == next && left > 0) {
+      left--;
+      bit++;
+    } else {
+      if (!ptr)
+        continue;
+      xmc_find(heap, view, ptr, &place);
+      if (place.cls >= XMC_CLASSES || place.rest != 0) {
+        xmcFree(heap, ptr); /* a Memoryblock, a compartment or a bad pointer */
+        continue;
+      }
+      if (place.id != id) {
+        if (lanes)
+          xmc_blocks_release(heap, me, view.words, cls, id, bits, lanes);
+        id = place.id;
+        cls = place.cls;
+        bits = lanes = 0;
+        bytes = xmc_class_bytes(cls);
+      }
+      bit = place.bit;
+      w = xmc_load_relaxed64(xmc_at64(heap, view.words) + id);
+      left = xmc_word_class(w) == cls && bit + 1u < xmc_word_count(w) ? xmc_word_count(w) - bit - 1u : 0;
+      next = (xmc_u64)(size_t)ptr;
+    }
+    next += bytes;
+    bits |= 1u << bit;
+    lanes++;
+  }
+  if (lanes)
+    xmc_blocks_release(heap, me, view.words, cls, id, bits, lanes);
+}
 #endif
 
-/* As xmcMalloc, for all work-items of the work-group together. */
+/* As xmcMalloc, for all work-items of the work-group together. A failure is counted as the first work-item's. */
 XMC_LOCAL_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size,
                                                  __local xmcGroupScratch *scratch) {
 #if XMC_COLLECTIVE_EACH
   (void)scratch;
   return xmcMalloc(heap, size);
 #else
-  xmc_u32 me = xmc_caller(), item = xmc_local_id(), items = xmc_group_size(), cls, place;
+  xmc_u32 items = xmc_group_size(); /* (an id that is kept over a barrier costs PoCL an array) */
   int together = items <= XMC_GROUP_MAX && xmc_heap_is_ours(heap); /* (no return before a barrier) */
-  cls = !together || size == 0 || size > XMC_MAX_CLASS_BYTES ? XMC_CLASS_NONE : xmc_class_of((xmc_u32)size);
-  if (together) {
-    scratch->cls[item] = (uchar)cls;
-    scratch->place[item] = XMC_NONE;
-  }
+  if (together)
+    scratch->of[xmc_local_id()] = size;
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (item == 0 && together) {
-    xmc_u32 i, same = 1, first = scratch->cls[0];
-    for (i = 0; i < items; i++)
-      same &= scratch->cls[i] == first;
-    if (same && first != XMC_CLASS_NONE) {
-      xmc_group_serve(heap, me, scratch, first, items);
-    } else if (!same) {
-      ushort wanted[XMC_CLASSES];
-      xmc_u32 c;
-      for (c = 0; c < XMC_CLASSES; c++)
-        wanted[c] = 0;
-      for (i = 0; i < items; i++)
-        if (scratch->cls[i] != XMC_CLASS_NONE)
-          wanted[scratch->cls[i]]++;
-      for (c = 0; c < XMC_CLASSES; c++)
-        xmc_group_serve(heap, me, scratch, c, wanted[c]);
-    }
-  }
+  if (xmc_local_id() == 0 && together)
+    xmc_group_malloc(heap, xmc_caller(), scratch, items);
   barrier(CLK_LOCAL_MEM_FENCE);
-  place = cls == XMC_CLASS_NONE ? XMC_NONE : scratch->place[item];
-  if (place != XMC_NONE)
-    return xmc_page_address(heap, 0) + ((xmc_u64)place << 4);
-  return xmcMalloc(heap, size);
+  return together ? (XMC_GLOBAL void *)(size_t)scratch->of[xmc_local_id()] : xmcMalloc(heap, size);
 #endif
 }
 
@@ -120,41 +189,15 @@ XMC_LOCAL_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *pt
   (void)scratch;
   xmcFree(heap, ptr);
 #else
-  xmc_u32 me = xmc_caller(), item = xmc_local_id(), items = xmc_group_size();
+  xmc_u32 items = xmc_group_size(); /* (an id that is kept over a barrier costs PoCL an array) */
   int together = items <= XMC_GROUP_MAX && xmc_heap_is_ours(heap);
-  xmc_place place;
-  place.cls = XMC_CLASS_NONE;
-  place.id = place.bit = place.rest = 0;
-  if (ptr && together)
-    xmc_find_block(heap, ptr, &place);
-  if (ptr && (place.cls >= XMC_CLASSES || place.rest != 0)) {
-    xmcFree(heap, ptr); /* a Memoryblock, a compartment or a bad pointer */
-    place.cls = XMC_CLASS_NONE;
-  }
-  if (together) {
-    scratch->cls[item] = (uchar)place.cls;
-    scratch->bit[item] = (uchar)place.bit;
-    scratch->place[item] = place.id;
-  }
+  if (together)
+    scratch->of[xmc_local_id()] = (xmc_u64)(size_t)ptr;
+  else
+    xmcFree(heap, ptr);
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (item == 0 && together) {
-    xmc_u32 i, bits = 0, lanes = 0, id = XMC_NONE, cls = XMC_CLASS_NONE;
-    for (i = 0; i < items; i++) {
-      if (scratch->cls[i] == XMC_CLASS_NONE)
-        continue;
-      if (scratch->place[i] != id) {
-        if (lanes)
-          xmc_blocks_release(heap, me, heap->words, cls, id, bits, lanes);
-        id = scratch->place[i];
-        cls = scratch->cls[i];
-        bits = lanes = 0;
-      }
-      bits |= 1u << scratch->bit[i];
-      lanes++;
-    }
-    if (lanes)
-      xmc_blocks_release(heap, me, heap->words, cls, id, bits, lanes);
-  }
+  if (xmc_local_id() == 0 && together)
+    xmc_group_free(heap, xmc_caller(), scratch, items);
   barrier(CLK_LOCAL_MEM_FENCE);
 #endif
 }

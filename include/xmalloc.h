@@ -223,7 +223,7 @@ typedef struct xmc_heap_stats {
   cl_ulong memoryblock_bytes;
   cl_ulong failed_requests;    /* since creation or reset, as are the rest */
   cl_ulong first_failure_size; /* bytes asked for by the first request that failed */
-  cl_ulong first_failure_id;   /* its work-item's global linear id */
+  cl_ulong first_failure_id;   /* its work-item's global linear id; of a work-group call, the first's on CPU devices */
   cl_ulong double_frees;
   cl_ulong invalid_frees;     /* of pointers that never were a block's */
   cl_ulong first_double_free; /* xmcRef of the first one; for pointers outside the arena its low bits */
