@@ -78,11 +78,38 @@ static void exhausted(test_env *env) {
   test_empty(env, heap);
 }
 
+/* Neighbours are freed together without a look at each: bad ones among them are found all the same. (In lock step
+ * these are the plain calls, which test_bad_input has.) */
+static void bad_frees(test_env *env) {
+  static const cl_ulong sizes[] = {16, 400, 448, 1000, 5000, 8192};
+  xmc_heap heap = test_heap(env, 4u << 20);
+  cl_kernel kernel = test_kernel(env, heap, "collective.cl", "collective_bad", NULL);
+  size_t n = env->device->max_local < 64 ? env->device->max_local : 64, i;
+  cl_uint what;
+  if (strstr(xmcGetBuildOptions(heap), "XMC_SIMT=1"))
+    skip();
+  for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (what = 0; what < 4; what++) {
+      static const char *const pictures[] = {"twice", "inside", "the first", "the next"};
+      xmc_heap_stats stats;
+      cl_ulong bad;
+      CL_OK(xmcResetHeap(heap, env->queue));
+      test_launch(env, kernel, n, n, "hUu", heap, sizes[i], what);
+      stats = test_intact(env, heap);
+      bad = stats.double_frees + stats.invalid_frees;
+      if (bad != (what == 0 ? n : what == 1 ? n / 2 : what == 2 ? n - 1 : stats.live_blocks) || !bad ||
+          stats.live_blocks != (what == 0 ? 0 : bad))
+        fail_msg("%llu bytes, %s: %llu bad frees counted, %llu blocks live", (unsigned long long)sizes[i],
+                 pictures[what], (unsigned long long)bad, (unsigned long long)stats.live_blocks);
+    }
+}
+
 int main(int argc, char **argv) {
   static const test_case cases[] = {
       TEST(work_groups, SPREAD_AXES),
       TEST(sub_groups, SPREAD_AXES),
       TEST(exhausted, SPREAD_AXES),
+      TEST(bad_frees, SPREAD_AXES),
   };
   return test_main("collective", cases, sizeof cases / sizeof *cases, argc, argv);
 }
