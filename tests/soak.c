@@ -1,8 +1,8 @@
-/* Soak: the churn of kernels/soak.cl for as long as is asked, on one device, its heap nearly full all the time: no
- * page is free, what is free are blocks of Superblocks in use, and requests are refused. Launches are as long as a
- * tenth of a second or so; between them the heap is checked, as often as takes a twentieth of the time at most. A line
- * a second. At the end all is freed: no tag may have been wrong, every bad free must have been counted, and the heap
- * must be one free run. See tests/soak for the arguments.
+/* Soak: the churn of kernels/soak.cl for as long as is asked, on one device, its heap nearly full all the time:
+ * what is free are blocks of Superblocks in use, a page for a moment at most, and requests are refused. Launches
+ * are as long as a tenth of a second or so; between them the heap is checked, as often as takes a twentieth of the
+ * time at most. A line a second. At the end all is freed: no tag may have been wrong, every bad free must have been
+ * counted, and the heap must be one free run. See tests/soak for the arguments.
  */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <stdio.h>
