@@ -9,14 +9,14 @@
 #include "reclaim.cl"
 #include "carve.cl"
 
-/* `data`: of the header */
-XMC_FN XMC_GLOBAL char *xmc_block_at(XMC_GLOBAL xmcHeap *heap, xmc_u64 data, xmc_u32 cls, xmc_u32 id,
+/* `data`: of the view */
+XMC_FN XMC_GLOBAL char *xmc_block_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 data, xmc_u32 cls, xmc_u32 id,
                                      xmc_u32 bit) {
-  return (XMC_GLOBAL char *)heap + data + ((xmc_u64)(id >> 5) << XMC_PAGE_SHIFT) +
+  return (XMC_GLOBAL char *)heap + ((xmc_u64)data << 4) + ((xmc_u64)(id >> 5) << XMC_PAGE_SHIFT) +
          ((id & 31u) * 32u + bit) * xmc_class_bytes(cls);
 }
 XMC_FN XMC_GLOBAL char *xmc_block_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 bit) {
-  return xmc_block_at(heap, heap->data, cls, id, bit);
+  return xmc_block_at(heap, (xmc_u32)(heap->data >> 4), cls, id, bit);
 }
 
 /* Makes a claimed run a Memoryblock. */
@@ -66,11 +66,14 @@ typedef struct xmc_place {
 /* What a release needs of the header, read at once. (Structures go by pointer: for those that functions
  * return, LLVM makes what Oclgrind lacks.) */
 typedef struct xmc_map_view {
-  xmc_u64 magic, data, words;
-  xmc_u64 map; /* page_map, and pages above it */
+  xmc_u64 magic, data;
+  xmc_u32 words; /* where they begin, in words from the arena's start */
+  xmc_u64 map;   /* page_map, and pages above it */
 } xmc_map_view;
 XMC_FN void xmc_map_view_read(XMC_GLOBAL xmcHeap *heap, xmc_map_view *view) {
-  xmc_load_four(&heap->magic, &view->magic, &view->data, &view->words, &view->map);
+  xmc_u64 words;
+  xmc_load_four(&heap->magic, &view->magic, &view->data, &words, &view->map);
+  view->words = (xmc_u32)(words >> 3);
 }
 
 XMC_FN void xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL const void *ptr,
@@ -127,10 +130,10 @@ XMC_FN void xmc_count_failure(XMC_GLOBAL xmcHeap *heap, size_t size) {
 
 /* Gives a listed Superblock back if it is still wholly free; w is its word as last seen. Returns XMC_NONE, or
  * the slab that the caller must answer for now. */
-XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls,
+XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                       xmc_u32 id, xmc_u64 w) {
   XMC_AFRESH64(heap);
-  w = xmc_superblock_retire(xmc_at64(heap, words) + id, cls, w);
+  w = xmc_superblock_retire(xmc_word_at(heap, words, id), cls, w);
   return w ? xmc_give_back(heap, me, words, cls, id, w) : XMC_NONE;
 }
 
@@ -143,7 +146,7 @@ XMC_FN int xmc_release_is_all(xmc_u32 cls, xmc_u32 bits, xmc_u32 lanes, xmc_u64 
 }
 
 /* The rest of a release, when there is more to do. */
-XMC_COLD_FN void xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls,
+XMC_COLD_FN void xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                      xmc_u32 id, xmc_u32 bits, xmc_u32 lanes, xmc_u64 old) {
   xmc_u64 now = old | XMC_WORD_LISTED | bits;
   xmc_u32 bad = lanes - xmc_popcount32(bits & ~xmc_word_free(old));
@@ -164,15 +167,42 @@ XMC_COLD_FN void xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u
     if (id == XMC_NONE)
       return;
     cls = xmc_slab_class(cls);
-    now = xmc_load_relaxed64(xmc_at64(heap, words) + id);
+    now = xmc_load_relaxed64(xmc_word_at(heap, words, id));
   }
   xmc_settle(heap, me, words, cls, id, now);
 }
 
+/* All blocks of a Superblock that nobody answered for were released together, and that retired it; used: its word before.
+ * It becomes the active one here if there is none, else it goes back. */
+XMC_COLD_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                         xmc_u32 id, xmc_u64 used) {
+  XMC_AFRESH64(heap);
+  xmc_u32 fifo = xmc_fifo_of(heap, me, cls), hint = 0, bit;
+  xmc_u64 active = 0, w;
+  if (fifo != XMC_NONE) {
+    hint = xmc_beside32(&xmc_fifo_number(heap, fifo)->hint);
+    active = xmc_load_relaxed64(&xmc_fifo_number(heap, fifo)->active);
+  }
+  if (xmc_active_id(active) == XMC_NONE) {
+    w = used | xmc_full_mask(xmc_word_count(used)) | XMC_WORD_LISTED;
+    xmc_store_release64(xmc_word_at(heap, words, id), w);
+    xmc_settle(heap, me, words, cls, id, w);
+  } else if (!xmc_class_is_small(cls)) {
+    xmc_pages_return_to(heap, cls, id, xmc_word_count(used), fifo, hint);
+  } else {
+    bit = 1u << (id & 31u);
+    cls = xmc_slab_class(cls);
+    id = xmc_slab_id(heap, id >> 5);
+    w = xmc_or_hint64(xmc_word_at(heap, words, id), XMC_WORD_LISTED | bit);
+    if (xmc_slab_got(heap, me, words, cls, id, bit, w) != XMC_NONE)
+      xmc_settle(heap, me, words, cls, id, w | XMC_WORD_LISTED | bit);
+  }
+}
+
 /* Releases `bits` of one Superblock on behalf of `lanes` frees. `words`: of the header. */
-XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls, xmc_u32 id,
+XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                                xmc_u32 bits, xmc_u32 lanes) {
-  xmc_u64 old = xmc_superblock_release(xmc_at64(heap, words) + id, bits);
+  xmc_u64 old = xmc_superblock_release(xmc_word_at(heap, words, id), bits);
   if (!xmc_release_is_all(cls, bits, lanes, old))
     xmc_blocks_released(heap, me, words, cls, id, bits, lanes, old);
 }

@@ -121,8 +121,9 @@ typedef struct xmc_fifo {
   xmc_u64 active; /* id of the Superblock requests are served from, or XMC_NONE */
   xmc_u64 tail;   /* the whole tail message: sequence number << 32 | payload */
   xmc_u32 head;   /* sequence number of the head message */
-  xmc_u32 hint;   /* where to take pages first: xmc_pages_take */
-  xmc_u32 spare[2];
+  xmc_u32 hint;   /* where to take pages first: xmc_pages_take; of a small class: the last slab's id + 1 */
+  xmc_u32 taken;  /* the active Superblock's blocks that the last claim left in use; 0: none, most likely */
+  xmc_u32 spare;
   xmc_u64 message[XMC_FIFO_SIZE]; /* message n is at n % XMC_FIFO_SIZE */
 } xmc_fifo;
 
@@ -187,6 +188,10 @@ XMC_FN XMC_GLOBAL xmc_u64 *xmc_at64(XMC_GLOBAL xmcHeap *heap, xmc_u64 offset) {
 }
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_word_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
   return xmc_at64(heap, heap->words) + id;
+}
+XMC_FN xmc_u32 xmc_words(XMC_GLOBAL xmcHeap *heap) { return (xmc_u32)(heap->words >> 3); }
+XMC_FN XMC_GLOBAL xmc_u64 *xmc_word_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 id) {
+  return (XMC_GLOBAL xmc_u64 *)heap + (words + id);
 }
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_span_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
   return xmc_at64(heap, heap->free_pages) + span;

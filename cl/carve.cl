@@ -32,13 +32,14 @@ XMC_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u64 sc
 
 /* Puts a new Superblock into use: `take` of its blocks are the caller's; for the rest it takes the seat or,
  * if somebody else did, goes into the ring. */
-XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count,
-                                 xmc_u32 take, xmc_seat seat) {
+XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
+                                 xmc_u32 count, xmc_u32 take, xmc_seat seat, xmc_u32 *data) {
   XMC_AFRESH64(heap);
   xmc_u64 w = xmc_word_make(cls, count, xmc_full_mask(count) & ~take),
           scarce = xmc_load_relaxed64(&heap->scarce);
+  *data = (xmc_u32)(xmc_beside64(&heap->data) >> 4);
   if (!xmc_word_free(w)) {
-    xmc_store_relaxed64(xmc_word_of(heap, id), w);
+    xmc_store_relaxed64(xmc_word_at(heap, words, id), w);
     xmc_superblock_show(heap, id, scarce);
     if (xmc_active_id(seat.active) != XMC_NONE)
       xmc_cas_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
@@ -47,11 +48,12 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   }
   w |= XMC_WORD_LISTED;
   /* By CAS, whose value is waited for: the seat needs no release of its own. */
-  if (xmc_cas_release64(xmc_word_of(heap, id), XMC_WORD_RETIRED, w) != XMC_WORD_RETIRED)
-    xmc_store_release64(xmc_word_of(heap, id), w); /* a damaged arena's */
+  if (xmc_cas_release64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w) != XMC_WORD_RETIRED)
+    xmc_store_release64(xmc_word_at(heap, words, id), w); /* a damaged arena's */
   xmc_superblock_show(heap, id, scarce);
   if (seat.fifo != XMC_NONE && xmc_cas_hint64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
                                               xmc_active_next(seat.active, id)) == seat.active) {
+    xmc_store_relaxed32(&xmc_fifo_number(heap, seat.fifo)->taken, ~xmc_word_free(w));
     if (xmc_active_id(seat.active) == XMC_NONE) /* else it is marked already */
       xmc_fifo_mark_busy(heap, cls, seat.fifo - xmc_fifos_first(heap->fifo_table[cls]));
     return;
@@ -84,22 +86,21 @@ XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_
 /* A new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page
  * or XMC_NONE.
  *
- * Where to look first is the FIFO's hint: the pages that this slot returned are a stack (xmc_pages_return),
+ * Where to look first is the FIFO's hint, 0 for no FIFO: the pages that this slot returned are a stack
+ * (xmc_pages_return),
  *
  *   hint: page + 1  -->  xmc_next_hint(page)  -->  …  -->  0, or XMC_HINT_ONWARD + page + 1
  *
  * at whose end it goes on in steps as wide as all slots, so that they do not meet. It is nobody's property:
  * who takes pages owns them by the bits of their span, and a stack whose first page is gone is forgotten. */
 #define XMC_HINT_ONWARD 0x80000000u
-XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order,
-                              xmc_u32 fifo) {
+XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order, xmc_u32 fifo,
+                              xmc_u32 hint) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u32 *entry;
-  xmc_u32 pages = heap->pages, hint = 0, next = 0, page, i;
+  xmc_u32 pages = heap->pages, next = 0, page, i;
   if (!(pages >> order))
     return XMC_NONE;
-  if (fifo != XMC_NONE)
-    hint = xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint);
   page = (hint & ~XMC_HINT_ONWARD) - 1u;
   if (page < pages && !(hint & XMC_HINT_ONWARD))
     next = xmc_load_relaxed32(xmc_next_hint(heap, page));
@@ -135,35 +136,36 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
 }
 
 /* Starts a Superblock of a small class in the place that `slab` stands for. */
-XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
-                                xmc_claim slab, xmc_seat seat) {
+XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 pages,
+                                xmc_u32 cls, xmc_u32 want, xmc_claim slab, xmc_seat seat, xmc_u32 *data) {
   xmc_u32 place = xmc_lowest32(xmc_claim_mask(slab)), left = xmc_class_blocks(cls, 1) - 32u * place;
   xmc_u32 count = left < 32u ? left : 32u, take = xmc_full_mask(want < count ? want : count);
-  xmc_u32 id = xmc_id_page(heap, xmc_claim_id(slab)) * 32u + place;
-  xmc_superblock_start(heap, me, cls, id, count, take, seat);
+  xmc_u32 id = (xmc_claim_id(slab) - pages * 32u) * 32u + place;
+  xmc_superblock_start(heap, me, words, cls, id, count, take, seat, data);
   return xmc_claim_make(id, take);
 }
 
 /* Carves a new Superblock out of 2^order free pages. */
 XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
-                                      xmc_u32 order, xmc_u32 fifo, xmc_seat seat) {
-  xmc_u32 page = xmc_pages_take(heap, me, cls, order, fifo), count, take;
+                                      xmc_u32 order, xmc_seat seat, xmc_u32 *data) {
+  xmc_u32 page = xmc_pages_take(heap, me, cls, order, seat.fifo, seat.hint), count, take;
   if (page == XMC_NONE)
     return 0;
   count = xmc_class_blocks(cls, 1u << order);
   take = xmc_full_mask(want < count ? want : count);
-  xmc_superblock_start(heap, me, cls, page * 32u, count, take, seat);
+  xmc_superblock_start(heap, me, xmc_words(heap), cls, page * 32u, count, take, seat, data);
   return xmc_claim_make(page * 32u, take);
 }
 
 /* Carves a new slab out of a free page: a claim of its first place. */
-XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 fifo,
-                                xmc_seat seat) {
-  xmc_u32 page = xmc_pages_take(heap, me, cls, 0, fifo), id;
+XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_seat seat) {
+  xmc_u32 unused;
+  xmc_u32 page = xmc_pages_take(heap, me, cls, 0, seat.fifo, seat.hint), id;
   if (page == XMC_NONE)
     return 0;
   id = xmc_slab_id(heap, page);
-  xmc_superblock_start(heap, me, xmc_slab_class(cls), id, (xmc_class_blocks(cls, 1) + 31u) >> 5, 1u, seat);
+  xmc_superblock_start(heap, me, xmc_words(heap), xmc_slab_class(cls), id,
+                       (xmc_class_blocks(cls, 1) + 31u) >> 5, 1u, seat, &unused);
   return xmc_claim_make(id, 1u);
 }
 
@@ -182,56 +184,75 @@ XMC_FN xmc_u32 xmc_carve_order(xmc_u32 cls, xmc_u32 want) {
 }
 
 /* Carves a new Superblock out of a slab or free pages. */
-XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
-                                xmc_seat seat) {
+XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                xmc_u32 want, xmc_seat seat, xmc_u32 *data) {
   XMC_AFRESH64(heap);
   int small = xmc_class_is_small(cls);
   xmc_seat slab_seat;
   xmc_view view;
-  xmc_u64 scarce = xmc_load_relaxed64(&heap->scarce);
+  xmc_u32 slab = XMC_NONE, pages;
+  xmc_u32 scarce;
+  xmc_u64 w = 0;
   xmc_claim claim;
+  if (small && seat.hint) { /* the slab of the last time has places more often than not */
+    slab = seat.hint - 1u;
+    w = xmc_beside64(xmc_word_at(heap, words, slab));
+  }
+  pages = xmc_beside32(&heap->pages);
+  scarce = xmc_scarce_look(heap);
   if (scarce & XMC_SCARCE_NOW) /* the last resort begins with what is more likely */
     return 0;
-  xmc_view_read(heap, small ? xmc_slab_class(cls) : cls, &view);
+  if (slab != XMC_NONE) {
+    claim = xmc_claim_make(
+        slab, xmc_superblock_claim(xmc_word_at(heap, words, slab), xmc_slab_class(cls), 1, 0, &w));
+    if (claim)
+      return xmc_slab_start(heap, me, words, pages, cls, want, claim, seat, data);
+  }
+  XMC_AFRESH(cls);
+  XMC_AFRESH(seat.fifo);
   if (scarce) { /* a million requests that find nothing must not all seem to hold something */
     if (!small && xmc_index_find(heap, 0, 0) == XMC_NONE)
       return 0;
     xmc_flux_begin(heap);
   }
-  slab_seat.fifo = xmc_view_fifo(view, me);
-  slab_seat.active = XMC_NONE;
   if (small) {
     claim = 0;
+    xmc_view_read(heap, xmc_slab_class(cls), &view);
+    xmc_seat_none(&slab_seat);
+    slab_seat.fifo = xmc_view_fifo(view, me);
     if (slab_seat.fifo != XMC_NONE) {
-      slab_seat.active = xmc_load_relaxed64(&xmc_fifo_number(heap, slab_seat.fifo)->active);
-      claim = xmc_fifo_claim(heap, view.words, xmc_slab_class(cls), 1,
-                             xmc_active_word(heap, view.words, xmc_slab_class(cls), slab_seat.active),
-                             &slab_seat);
+      xmc_seat_read(heap, &slab_seat);
+      claim = xmc_slab_claim(heap, words, xmc_slab_class(cls), &slab_seat);
     }
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);
     XMC_AFRESH(slab_seat.fifo);
-    if (!claim)
-      claim = xmc_slab_carve(heap, me, cls, slab_seat.fifo, slab_seat);
-    if (claim)
-      claim = xmc_slab_start(heap, me, cls, want, claim, seat);
+    if (claim == XMC_CLAIM_AGAIN) /* what has the seat is not exhausted */
+      slab_seat.fifo = XMC_NONE;
+    if (!xmc_claim_mask(claim))
+      claim = xmc_slab_carve(heap, me, cls, slab_seat);
+    if (claim) {
+      if (seat.fifo != XMC_NONE)
+        xmc_store_relaxed32(&xmc_fifo_number(heap, seat.fifo)->hint, xmc_claim_id(claim) + 1u);
+      claim = xmc_slab_start(heap, me, xmc_words(heap), heap->pages, cls, want, claim, seat, data);
+    }
   } else {
-    claim = xmc_superblock_carve(heap, me, cls, want, xmc_carve_order(cls, want), slab_seat.fifo, seat);
+    claim = xmc_superblock_carve(heap, me, cls, want, xmc_carve_order(cls, want), seat, data);
   }
   if (scarce)
     xmc_flux_end(heap, claim != 0);
   return claim;
 }
 
-/* Claims 1 to `want` Basicblocks of one Superblock, from the FIFO of a slot or new. 0: the last resort. seat
- * and w as for xmc_fifo_claim. */
-XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls,
-                                  xmc_u32 want, xmc_u64 w, xmc_seat seat) {
+/* Claims 1 to `want` Basicblocks of one Superblock, from the FIFO of a slot or new. 0: the last resort. w and
+ * XMC_CLAIM_AGAIN as for xmc_fifo_claim. */
+XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                  xmc_u32 want, xmc_u64 w, xmc_seat seat, xmc_u32 *data) {
   xmc_claim claim = xmc_fifo_claim(heap, words, cls, want, w, &seat);
   if (!claim) {
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);
-    claim = xmc_carve(heap, me, cls, want, seat);
+    claim = xmc_carve(heap, me, words, cls, want, seat, data);
   }
   return claim;
 }
@@ -240,12 +261,23 @@ XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 
 XMC_FN xmc_claim xmc_blocks_claim_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want) {
   xmc_view view;
   xmc_seat seat;
+  xmc_claim claim;
+  xmc_u32 unused;
+  xmc_u64 w;
   xmc_view_read(heap, cls, &view);
+  xmc_seat_none(&seat);
   seat.fifo = xmc_view_fifo(view, me);
-  seat.active = XMC_NONE;
   if (seat.fifo == XMC_NONE)
-    return xmc_carve(heap, me, cls, want, seat);
-  seat.active = xmc_load_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active);
-  return xmc_blocks_claim(heap, me, view.words, cls, want, xmc_word_guess(cls), seat);
+    return xmc_carve(heap, me, view.words, cls, want, seat, &unused);
+  xmc_seat_read(heap, &seat);
+  w = xmc_word_guess(cls) & ~(xmc_u64)seat.taken;
+  XMC_ROLLED
+  for (;;) { /* again only when somebody else moved the FIFO on */
+    claim = xmc_blocks_claim(heap, me, view.words, cls, want, w, seat, &unused);
+    if (claim != XMC_CLAIM_AGAIN)
+      return claim;
+    xmc_seat_read(heap, &seat);
+    w = xmc_word_guess(cls);
+  }
 }
 #endif

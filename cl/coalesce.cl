@@ -44,55 +44,79 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   xmc_u64 w = xmc_word_guess(cls);
   xmc_claim claim;
   xmc_seat seat;
+#if !XMC_SIMT || XMC_COALESCING == XMC_COALESCE_NONE
+  xmc_u32 data;
+#endif
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, cls));
-  xmc_u32 first, rank, want, id, take, got, turn = 0;
+  xmc_u32 rank = xmc_lanes_below(group), want = xmc_lanes_count(group), id, take, got, again = 0;
+  xmc_u32 at = XMC_NONE; /* the block: 32 * id + bit */
   int ask;
   seat.fifo = xmc_view_fifo(view, me);
-  seat.active = xmc_load_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active);
+  xmc_seat_read(heap, &seat);
+  /* The guessed word: all lanes walk along, so that they need not come together again. */
+  w &= ~(xmc_u64)seat.taken;
+  take = xmc_lowest_bits(xmc_word_free(w), want);
+  id = xmc_active_id(seat.active);
+  ask = rank == 0 && id != XMC_NONE && take;
+  w = xmc_cas_acquire64_if(ask, xmc_word_at(heap, view.words, id), w, w & ~(xmc_u64)take);
+  take = ask && w == (xmc_word_guess(cls) & ~(xmc_u64)seat.taken) ? take : 0;
+  if (take && seat.taken)
+    xmc_store_relaxed32(&xmc_fifo_number(heap, seat.fifo)->taken, seat.taken | take);
+  xmc_lanes_share(group, xmc_lanes_first(group), &take, &id); /* and what that one acquired */
+  got = xmc_popcount32(take);
+  if (rank < got)
+    return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
   XMC_ROLLED
-  for (;;) { /* the lanes that got nothing yet go round together */
+  do { /* the lanes that got nothing yet go round together */
+    if (at != XMC_NONE)
+      continue;
+    group = xmc_lanes_drop(group, got);
+    w &= ~(xmc_u64)take;
     want = xmc_lanes_count(group);
-    rank = xmc_lanes_below(group);
-    take = 0;
-    id = xmc_active_id(seat.active);
-    if (!turn) { /* the guessed word: all lanes walk along, so that they need not come together again */
-      take = xmc_full_mask(want < xmc_class_count(cls) ? want : xmc_class_count(cls));
-      ask = rank == 0 && id != XMC_NONE;
-      w = xmc_cas_acquire64_if(ask, xmc_at64(heap, view.words) + id, w, w & ~(xmc_u64)take);
-      take = ask && w == xmc_word_guess(cls) ? take : 0;
-    } else if (rank == 0) {
+    if (xmc_lanes_below(group) == 0) {
       XMC_AFRESH(cls);
       XMC_AFRESH(seat.fifo);
-      claim =
-          xmc_blocks_claim(heap, me, view.words, cls, sizeof group == 4 || want < 32u ? want : 32u, w, seat);
+      if (again) {
+        view.words = xmc_words(heap);
+        seat.fifo = xmc_fifo_of(heap, me, cls);
+        xmc_seat_read(heap, &seat);
+        w = xmc_word_guess(cls);
+      }
+      got = 0;
+      claim = xmc_blocks_claim(heap, me, view.words, cls, sizeof group == 4 || want < 32u ? want : 32u, w,
+                               seat, &got);
       take = xmc_claim_mask(claim);
       id = xmc_claim_id(claim);
       /* This lane's last turn. The others know the rest: it need not stay in registers here. */
-      view.data = heap->data;
-      view.words = w = seat.active = 0;
-      seat.fifo = 0;
+      view.data = got ? got : (xmc_u32)(heap->data >> 4);
+      w = seat.active = 0;
+      view.words = seat.head = seat.used = seat.hint = seat.fifo = 0;
     }
     XMC_AFRESH(cls);
     XMC_AFRESH(group);
-    xmc_lanes_sync(group); /* what the first one acquired, all have */
-    first = xmc_lanes_first(group);
     rank = xmc_lanes_below(group);
-    take = xmc_shuffle32(group, take, first);
-    id = xmc_shuffle32(group, id, first);
+    xmc_lanes_share(group, xmc_lanes_first(group), &take, &id);
     got = xmc_popcount32(take);
+    again = !got;
+    at = XMC_NONE;
     if (rank < got)
-      return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
-    if (!got && turn)
-      return 0;
-    group = xmc_lanes_drop(group, got);
-    turn = 1;
-    XMC_AFRESH(turn);
-  }
+      at = id * 32u + xmc_nth_bit(take, rank);
+    else if (!got && id != XMC_NONE)
+      at = XMC_NONE - 1u; /* there are none */
+  } while (xmc_lanes_any(at == XMC_NONE));
+  return at != XMC_NONE - 1u ? xmc_block_at(heap, view.data, cls, at >> 5, at & 31u) : 0;
 #else
   seat.fifo = xmc_view_fifo(view, me);
-  seat.active = xmc_load_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active);
-  claim = xmc_blocks_claim(heap, me, view.words, cls, 1, w, seat);
+  xmc_seat_read(heap, &seat);
+  w &= ~(xmc_u64)seat.taken;
+  for (;;) { /* again only when somebody else moved the FIFO on */
+    claim = xmc_blocks_claim(heap, me, view.words, cls, 1, w, seat, &data);
+    if (claim != XMC_CLAIM_AGAIN)
+      break;
+    xmc_seat_read(heap, &seat);
+    w = xmc_word_guess(cls);
+  }
   return claim ? xmc_block_at(heap, view.data, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim)))
                : 0;
 #endif
@@ -277,19 +301,27 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
 }
 
 /* place.rest == 0 and place.cls < XMC_CLASSES */
-XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_place place) {
+XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place) {
   xmc_u32 bits = 1u << place.bit, lanes = 1;
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
-  xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_at64(heap, words) + place.id));
-  xmc_u64 old;
-  int ask = xmc_lanes_below(group) == 0;
+  xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_word_at(heap, words, place.id)));
+  xmc_u64 old, was, used;
+  int ask = xmc_lanes_below(group) == 0, all;
   lanes = xmc_lanes_count(group);
   if (lanes > 1u) {
     xmc_lanes_sync(group); /* what each lane wrote, the first one releases */
     bits = xmc_lanes_or32(group, bits);
   }
   /* All lanes walk along: most often this is all. */
-  old = xmc_or_release64_if(ask, xmc_at64(heap, words) + place.id, XMC_WORD_LISTED | bits);
+  /* All of one that nobody answers for? Then it goes back with this release. */
+  used = xmc_word_make(place.cls, lanes, 0);
+  all = lanes >= 8u && bits == xmc_full_mask(lanes);
+  old = xmc_retire_or_release64_if(ask, all, xmc_word_at(heap, words, place.id), used, XMC_WORD_RETIRED,
+                                   XMC_WORD_LISTED | bits, &was);
+  if (ask && all && was == used) {
+    xmc_superblock_released(heap, me, words, place.cls, place.id, used);
+    return;
+  }
   if (ask && !xmc_release_is_all(place.cls, bits, lanes, old))
     xmc_blocks_released(heap, me, words, place.cls, place.id, bits, lanes, old);
 #else
@@ -376,6 +408,6 @@ XMC_COLD_FN void xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
   if (xmc_cas_relaxed64((XMC_GLOBAL xmc_u64 *)ptr - 1, header, 0) != header)
     xmc_count_double_free(heap, xmc_arena_offset(heap, ptr), 1);
   else if (xmc_add_acq_rel64(count, ~(xmc_u64)0) == 1u)
-    xmc_blocks_release(heap, me, heap->words, place.cls, place.id, 1u << place.bit, 1);
+    xmc_blocks_release(heap, me, xmc_words(heap), place.cls, place.id, 1u << place.bit, 1);
 }
 #endif

@@ -150,7 +150,7 @@ XMC_LOCAL_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local x
         bytes = xmc_class_bytes(cls);
       }
       bit = place.bit;
-      w = xmc_load_relaxed64(xmc_at64(heap, view.words) + id);
+      w = xmc_load_relaxed64(xmc_word_at(heap, view.words, id));
       left = xmc_word_class(w) == cls && bit + 1u < xmc_word_count(w) ? xmc_word_count(w) - bit - 1u : 0;
       next = (xmc_u64)(size_t)ptr;
     }
@@ -281,7 +281,7 @@ XMC_FN void xmcFreeSubGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
     xmc_u32 its_bit = sub_group_broadcast(place.bit, from);
     if (last || its_cls == XMC_CLASS_NONE || its_id != id) {
       if (lanes && get_sub_group_local_id() == 0)
-        xmc_blocks_release(heap, me, heap->words, cls, id, bits, lanes);
+        xmc_blocks_release(heap, me, xmc_words(heap), cls, id, bits, lanes);
       bits = lanes = 0;
       id = its_cls == XMC_CLASS_NONE ? XMC_NONE : its_id;
       cls = its_cls;

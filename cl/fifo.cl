@@ -28,12 +28,17 @@ XMC_FN xmc_u32 xmc_message_payload(xmc_u64 message) { return (xmc_u32)message; }
 XMC_FN xmc_u32 xmc_active_id(xmc_u64 active) { return (xmc_u32)active; }
 XMC_FN xmc_u64 xmc_active_next(xmc_u64 active, xmc_u32 id) { return ((active >> 32) + 1u) << 32 | id; }
 
+/* Loads that are waited for together with the next one */
+XMC_FN xmc_u64 xmc_beside64(XMC_GLOBAL const xmc_u64 *p) { return xmc_load_relaxed64(p); }
+XMC_FN xmc_u32 xmc_beside32(XMC_GLOBAL const xmc_u32 *p) { return xmc_load_relaxed32(p); }
+
 /* An empty FIFO whose first message will have the number start. */
 XMC_FN void xmc_fifo_init(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 start) {
   xmc_u32 i;
   xmc_store_relaxed64(&fifo->active, XMC_NONE);
   xmc_store_relaxed32(&fifo->head, start);
   xmc_store_relaxed32(&fifo->hint, 0);
+  xmc_store_relaxed32(&fifo->taken, 0);
   xmc_store_relaxed64(&fifo->tail, xmc_message(start - 1u, XMC_NONE));
   XMC_ROLLED
   for (i = 1; i <= XMC_FIFO_SIZE; i++) {
@@ -84,25 +89,9 @@ XMC_FN xmc_u32 xmc_fifo_dequeue(XMC_GLOBAL xmc_fifo *fifo) {
   }
 }
 
-/* Head and tail by a look that orders nothing and waits for both at once. 1: empty, it seems. */
-XMC_FN int xmc_fifo_look(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 *head, xmc_u64 *tail) {
-  *head = xmc_load_relaxed32(&fifo->head);
-  *tail = xmc_load_relaxed64(&fifo->tail);
-  return xmc_message_number(*tail) - *head + 1u == 0;
-}
-XMC_FN int xmc_fifo_looks_empty(XMC_GLOBAL xmc_fifo *fifo) {
-  xmc_u32 head;
-  xmc_u64 tail;
-  return xmc_fifo_look(fifo, &head, &tail);
-}
-
-/* One try to take the payload of a FIFO that did not look empty. Its number tells that the message is the
- * head's, however old the look was, and the CAS that nobody else takes it; so this needs no order. XMC_NONE:
- * not so. */
-XMC_FN xmc_u32 xmc_fifo_dequeue_seen(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 head, xmc_u64 tail) {
-  xmc_u64 message = tail;
-  if (xmc_message_number(message) != head)
-    message = xmc_load_relaxed64(&fifo->message[head % XMC_FIFO_SIZE]);
+/* One try to take the head's payload: `message` is what was at its place, at any time. Its number tells that it is the
+ * head's, however old the look was, and the CAS that nobody else takes it; so this needs no order. XMC_NONE: not so. */
+XMC_FN xmc_u32 xmc_fifo_dequeue_seen(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 head, xmc_u64 message) {
   if (xmc_message_number(message) == head && xmc_cas_hint32(&fifo->head, head, head + 1u) == head)
     return xmc_message_payload(message);
   return XMC_NONE;

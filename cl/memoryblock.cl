@@ -132,8 +132,9 @@ XMC_FN xmc_u32 xmc_run_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order,
 }
 
 /* A run of 2^order pages: its first page, or XMC_NONE. The first turn says how to search. */
-#define XMC_RUN_HASTY 0u  /* two looks at the index, then no more */
-#define XMC_RUN_HOMES 3u  /* any in the span of `page`, which is in the heap, and in spans whole rounds of slots further
+#define XMC_RUN_HASTY 0u /* two looks at the index, then no more */
+#define XMC_RUN_HOMES \
+  3u /* any in the span of `page`, which is in the heap, and in spans whole rounds of slots further
                              up; then as from XMC_RUN_INDEX */
 #define XMC_RUN_INDEX 11u /* what the index knows, until it knows none */
 XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page,

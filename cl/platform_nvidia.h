@@ -111,6 +111,36 @@ XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
                  : "memory");
   return r;
 }
+/* For a mask that ptxas does not know to be the same in all lanes it compares the lanes' masks first, and where they
+ * differ it goes through the groups one by one. So here all that are together shuffle at once; a group that is not
+ * all together, which is rare, does it a second time. */
+XMC_FN void xmc_lanes_sync(xmc_lanes m) { __asm volatile("bar.warp.sync %0;" : : "r"(m) : "memory"); }
+XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
+  xmc_lanes here;
+  xmc_u32 x, y;
+  __asm volatile("activemask.b32 %0;" : "=r"(here));
+  xmc_lanes_sync(here);
+  x = xmc_shuffle32(here, *a, lane);
+  y = xmc_shuffle32(here, *b, lane);
+  if (m & ~here) {
+    xmc_lanes_sync(m);
+    x = xmc_shuffle32(m, *a, lane);
+    y = xmc_shuffle32(m, *b, lane);
+  }
+  *a = x;
+  *b = y;
+}
+/* Is there a lane here for which it is so? Whoever leaves a loop by this leaves it together with the others: so the
+ * compiler needs no YIELD in it, and the lanes wait for each other afterwards. */
+XMC_FN int xmc_lanes_any(int predicate) {
+  xmc_lanes here, r;
+  __asm volatile("activemask.b32 %0;" : "=r"(here));
+  __asm volatile("{ .reg .pred q; setp.ne.s32 q, %1, 0; vote.sync.ballot.b32 %0, q, %2; }"
+                 : "=r"(r)
+                 : "r"(predicate), "r"(here)
+                 : "memory");
+  return r != 0;
+}
 /* Only if `ask`; else it returns `expected`. Without a branch: no lane leaves the others. */
 XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
   xmc_u64 old;
@@ -130,7 +160,23 @@ XMC_FN xmc_u64 xmc_or_release64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 bits)
       : "memory");
   return old;
 }
-XMC_FN void xmc_lanes_sync(xmc_lanes m) { __asm volatile("bar.warp.sync %0;" : : "r"(m) : "memory"); }
+/* The same; and if `all`, before it a CAS from `used` to `retired`, in which all the bits are set: so if it succeeds the
+ * fetch-or changes nothing. Both are on their way at once, behind one fence, which stands before the CAS whether that
+ * succeeds or not. *was: what the CAS found. */
+XMC_FN xmc_u64 xmc_retire_or_release64_if(int ask, int all, XMC_GLOBAL xmc_u64 *p, xmc_u64 used,
+                                          xmc_u64 retired, xmc_u64 bits, xmc_u64 *was) {
+  xmc_u64 old, seen;
+  __asm volatile("{ .reg .pred q, r, s; setp.ne.s32 q, %6, 0; setp.ne.and.s32 r, %7, 0, q; "
+                 "setp.eq.and.s32 s, %7, 0, q; mov.b64 %0, 0; mov.b64 %1, 0; "
+                 "@r atom.release.gpu.global.cas.b64 %1, [%2], %3, %4; "
+                 "@r atom.relaxed.gpu.global.or.b64 %0, [%2], %5; "
+                 "@s atom.release.gpu.global.or.b64 %0, [%2], %5; }"
+                 : "=&l"(old), "=&l"(seen)
+                 : "l"(p), "l"(used), "l"(retired), "l"(bits), "r"(ask), "r"(all)
+                 : "memory");
+  *was = seen;
+  return old;
+}
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
   xmc_u32 r;
 #if XMC_NVIDIA_REDUX

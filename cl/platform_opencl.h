@@ -77,11 +77,22 @@ XMC_FN void xmc_lanes_sync(xmc_lanes m) {
   (void)m; /* in lock step */
   mem_fence(CLK_GLOBAL_MEM_FENCE);
 }
+XMC_FN int xmc_lanes_any(int predicate) { return predicate; }
+XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
+  xmc_lanes_sync(m);
+  *a = xmc_shuffle32(m, *a, lane);
+  *b = xmc_shuffle32(m, *b, lane);
+}
 XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
   return ask ? xmc_cas_acquire64(p, expected, desired) : expected;
 }
 XMC_FN xmc_u64 xmc_or_release64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 bits) {
   return ask ? xmc_or_release64(p, bits) : 0;
+}
+XMC_FN xmc_u64 xmc_retire_or_release64_if(int ask, int all, XMC_GLOBAL xmc_u64 *p, xmc_u64 used,
+                                          xmc_u64 retired, xmc_u64 bits, xmc_u64 *was) {
+  *was = ask && all ? xmc_cas_release64(p, used, retired) : 0;
+  return xmc_or_release64_if(ask, p, bits);
 }
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
   xmc_u32 r = 0;
@@ -99,6 +110,9 @@ XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
 XMC_FN xmc_u32 xmc_lanes_count(xmc_lanes m) { return (xmc_u32)popcount(m); }
 XMC_FN xmc_u32 xmc_lanes_first(xmc_lanes m) { return xmc_lowest64((xmc_u64)m); }
 XMC_FN xmc_lanes xmc_lanes_drop(xmc_lanes m, xmc_u32 n) {
+  xmc_lanes low = m & (0u - m);
+  if (!(m & (m + low))) /* all in a row */
+    return m & ~((low << n) - low);
   for (; n > 0; n--)
     m &= m - 1u;
   return m;

@@ -20,7 +20,7 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
   XMC_AFRESH(id);
   XMC_AFRESH(cls);
   if (w) {
-    id = xmc_give_back(heap, me, heap->words, cls, id, w);
+    id = xmc_give_back(heap, me, xmc_words(heap), cls, id, w);
     if (id != XMC_NONE) /* a slab with a free place again */
       xmc_put(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, me, xmc_slab_class(cls)), id);
   }
@@ -117,11 +117,10 @@ XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
 XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                                 xmc_search search) {
   XMC_AFRESH64(heap);
-  xmc_u32 from = cls, order;
+  xmc_u32 from = cls, order, unused;
   xmc_claim claim;
   xmc_seat seat;
-  seat.fifo = XMC_NONE;
-  seat.active = XMC_NONE;
+  xmc_seat_none(&seat);
   XMC_ROLLED
   for (;;) { /* a small class goes round a second time, for slabs */
     claim = xmc_unpark(heap, me, from, from + 1u, from == cls ? want : 1u, search);
@@ -136,20 +135,20 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     return claim;
   XMC_AFRESH(cls);
   if (xmc_class_is_small(cls) && claim)
-    return xmc_slab_start(heap, me, cls, want, claim, seat);
+    return xmc_slab_start(heap, me, xmc_words(heap), heap->pages, cls, want, claim, seat, &unused);
   /* A million requests that find nothing must not all seem to hold something. */
   if (xmc_index_find(heap, 0, 0) == XMC_NONE)
     return 0;
   xmc_flux_begin(heap); /* of a whole Superblock for a few blocks */
   if (xmc_class_is_small(cls)) {
-    claim = xmc_slab_carve(heap, me, cls, XMC_NONE, seat);
+    claim = xmc_slab_carve(heap, me, cls, seat);
     if (claim)
-      claim = xmc_slab_start(heap, me, cls, want, claim, seat);
+      claim = xmc_slab_start(heap, me, xmc_words(heap), heap->pages, cls, want, claim, seat, &unused);
   } else {
     order = xmc_class_order(cls) + 1u;
     XMC_ROLLED
     while (!claim && order > 0)
-      claim = xmc_superblock_carve(heap, me, cls, want, --order, XMC_NONE, seat);
+      claim = xmc_superblock_carve(heap, me, cls, want, --order, seat, &unused);
   }
   xmc_flux_end(heap, claim != 0);
   return claim;

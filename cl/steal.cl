@@ -62,7 +62,7 @@ XMC_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
       if (!take)
         break;
       if (xmc_word_available(next, cls) && !(next & XMC_WORD_PARKED)) { /* the duty came with it */
-        xmc_settle(heap, me, heap->words, cls, id, next);
+        xmc_settle(heap, me, xmc_words(heap), cls, id, next);
         xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
       }
       return xmc_claim_make(id, take);
@@ -120,19 +120,21 @@ XMC_FN void xmc_fifo_mark_idle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
 /* Claims up to `want` blocks from the FIFO of another slot: xmc_fifo_claim with less to keep in registers. */
 XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 want) {
   XMC_AFRESH64(heap);
-  xmc_u64 active, w = 0;
-  xmc_u32 take;
-  slot += xmc_fifos_first(heap->fifo_table[cls]); /* its number */
+  xmc_seat seat;
+  xmc_u64 w = 0;
+  xmc_u32 id, take;
+  seat.fifo = xmc_fifos_first(heap->fifo_table[cls]) + slot;
   XMC_ROLLED
   do { /* again only for a next Superblock, or when somebody else moved the FIFO on */
-    active = xmc_load_relaxed64(&xmc_fifo_number(heap, slot)->active);
-    if (xmc_active_id(active) == XMC_NONE)
+    xmc_seat_read(heap, &seat);
+    id = xmc_active_id(seat.active);
+    if (id == XMC_NONE)
       continue;
-    w = xmc_load_relaxed64(xmc_word_of(heap, xmc_active_id(active)));
-    take = xmc_superblock_claim(xmc_word_of(heap, xmc_active_id(active)), cls, want, 0, &w);
+    w = xmc_load_relaxed64(xmc_word_of(heap, id));
+    take = xmc_superblock_claim(xmc_word_of(heap, id), cls, want, 0, &w);
     if (take)
-      return xmc_claim_make(xmc_active_id(active), take);
-  } while (xmc_fifo_advance(heap, slot, cls, active, w, 0));
+      return xmc_claim_make(id, take);
+  } while (xmc_fifo_advance(heap, cls, &seat, w));
   return 0;
 }
 

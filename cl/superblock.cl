@@ -25,9 +25,10 @@
 
 /* The place of the n-th (from 0) set bit of x; n < popcount(x) */
 XMC_FN xmc_u32 xmc_nth_bit(xmc_u32 x, xmc_u32 n) {
-  xmc_u32 place = 0, width;
-  if (x == 0xffffffffu)
-    return n;
+  xmc_u32 place = xmc_lowest32(x), width;
+  if (!(x & (x + (x & -x)))) /* all in a row */
+    return place + n;
+  place = 0;
   for (width = 16; width > 0; width >>= 1) {
     xmc_u32 low = xmc_popcount32(x & ((1u << width) - 1u));
     if (n >= low) {
@@ -60,18 +61,19 @@ XMC_FN xmc_u32 xmc_word_available(xmc_u64 word, xmc_u32 cls) {
 XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u32 want, xmc_u64 clear,
                                     xmc_u64 *seen) {
   xmc_u64 w = *seen, old;
-  xmc_u32 take;
+  xmc_u32 take = xmc_lowest_bits(xmc_word_available(w, cls), want);
+  if (!take || (w & clear) != clear)
+    return 0;
+  old = xmc_cas_acquire64(word, w, (w & ~clear) & ~(xmc_u64)take);
   XMC_ROLLED
-  for (;;) { /* again only when somebody else changed the word */
+  while (old != w) { /* only when somebody else changed the word */
+    w = *seen = old;
     take = xmc_lowest_bits(xmc_word_available(w, cls), want);
-    *seen = w;
     if (!take || (w & clear) != clear)
       return 0;
     old = xmc_cas_acquire64(word, w, (w & ~clear) & ~(xmc_u64)take);
-    if (old == w)
-      return take;
-    w = old;
   }
+  return take;
 }
 
 /* Releases the Basicblocks in `bits`. Returns the word before. */
@@ -81,20 +83,23 @@ XMC_FN xmc_u64 xmc_superblock_release(XMC_GLOBAL xmc_u64 *word, xmc_u32 bits) {
 
 /* Clears the listed and parked bits of an exhausted Superblock, whose word is w as last seen. 1: it is no
  * longer listed by the caller's doing, or was not to be listed at all; 0: it has free blocks. */
-XMC_FN int xmc_superblock_unlist(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 cls, xmc_u64 w) {
-  XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, id);
-  xmc_u64 old;
+XMC_FN int xmc_superblock_unlist(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen) {
+  xmc_u64 w = *seen, old;
+  if (xmc_word_class(w) != cls || !(w & XMC_WORD_LISTED))
+    return 1;
+  if (xmc_word_available(w, cls))
+    return 0;
+  old = xmc_cas_relaxed64(word, w, w & ~(XMC_WORD_LISTED | XMC_WORD_PARKED));
   XMC_ROLLED
-  for (;;) {
+  while (old != w) { /* only when somebody else changed the word */
+    w = *seen = old;
     if (xmc_word_class(w) != cls || !(w & XMC_WORD_LISTED))
       return 1;
     if (xmc_word_available(w, cls))
       return 0;
     old = xmc_cas_relaxed64(word, w, w & ~(XMC_WORD_LISTED | XMC_WORD_PARKED));
-    if (old == w)
-      return 1;
-    w = old;
   }
+  return 1;
 }
 
 XMC_FN int xmc_word_is_whole(xmc_u64 word) {

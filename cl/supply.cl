@@ -38,12 +38,14 @@ XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, x
 /* What a request needs of the header, read at once: after each acquire the caches of a GPU start anew, and
  * one field after the other would wait for as many accesses. */
 typedef struct xmc_view {
-  xmc_u64 data, words;
+  xmc_u32 data, words;  /* where they begin, in 16 and 8 bytes from the arena's start */
   xmc_u32 first, count; /* the class's FIFOs; none of a heap that is not ours */
 } xmc_view;
 XMC_FN void xmc_view_read(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_view *view) {
-  xmc_u64 magic, map, fifos = heap->fifo_table[cls];
-  xmc_load_four(&heap->magic, &magic, &view->data, &view->words, &map);
+  xmc_u64 magic, data, words, map, fifos = heap->fifo_table[cls];
+  xmc_load_four(&heap->magic, &magic, &data, &words, &map);
+  view->data = (xmc_u32)(data >> 4);
+  view->words = (xmc_u32)(words >> 3);
   view->first = xmc_fifos_first(fifos);
   view->count = magic == XMC_MAGIC ? xmc_fifos_count(fifos) : 0;
 }
@@ -55,6 +57,11 @@ XMC_FN xmc_u32 xmc_view_fifo(xmc_view view, xmc_u32 me) {
 XMC_FN xmc_u32 xmc_fifo_slot(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   xmc_u32 count = xmc_fifos_count(heap->fifo_table[cls]);
   return count ? xmc_slot_hint(me, count) : XMC_NONE;
+}
+XMC_FN xmc_u32 xmc_fifo_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
+  xmc_u64 fifos = heap->fifo_table[cls];
+  xmc_u32 count = xmc_fifos_count(fifos);
+  return count ? xmc_fifos_first(fifos) + xmc_slot_hint(me, count) : XMC_NONE;
 }
 XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_number(XMC_GLOBAL xmcHeap *heap, xmc_u32 number) {
   return (XMC_GLOBAL xmc_fifo *)heap + number;
@@ -73,23 +80,26 @@ XMC_FN xmc_u32 xmc_superblock_pages(xmc_u32 cls, xmc_u32 count) {
 
 /* Returns the pages of a retired Superblock or slab. The first one's entry leads to the retired word, whoever
  * frees there again; the others', which led there too, must not once that page is something else. */
-XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count) {
+XMC_FN void xmc_pages_return_to(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 count,
+                                xmc_u32 fifo, xmc_u32 hint) {
   XMC_AFRESH64(heap);
   xmc_u32 page = xmc_id_page(heap, id), pages = xmc_superblock_pages(cls, count), i;
-  xmc_u32 slot = xmc_fifo_slot(heap, me, cls), old;
-  XMC_GLOBAL xmc_u32 *entry = xmc_page_entry(heap, page), *hint;
-  if (slot != XMC_NONE) { /* the next one that this slot takes (xmc_pages_take) */
-    hint = &xmc_fifo_at(heap, cls, slot)->hint;
-    old = xmc_load_relaxed32(hint);
-    if (old != page + 1u) {
-      xmc_store_relaxed32(entry + heap->pages, old);
-      xmc_store_relaxed32(hint, page + 1u);
-    }
+  XMC_GLOBAL xmc_u32 *entry = xmc_page_entry(heap, page);
+  if (fifo != XMC_NONE && hint != page + 1u) { /* the next one that this slot takes (xmc_pages_take) */
+    xmc_store_relaxed32(entry + heap->pages, hint);
+    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, page + 1u);
   }
   XMC_ROLLED
   for (i = 1; i < pages; i++)
     xmc_store_relaxed32(entry + i, XMC_MAP(XMC_CLASS_OLD | cls, i, 0));
   xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), pages));
+}
+
+XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count) {
+  xmc_u32 fifo = xmc_fifo_of(heap, me, cls), hint = 0;
+  if (fifo != XMC_NONE)
+    hint = xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint);
+  xmc_pages_return_to(heap, cls, id, count, fifo, hint);
 }
 
 /* Parks a listed Superblock that no FIFO has room for. Released blocks may make it wholly free later: then
@@ -113,6 +123,9 @@ XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
 
 /* Was room scarce just now: did requests come to the last resort since one last took free pages? Then what the caller's
  * FIFO cannot serve at once is better parked, in everybody's sight, than in its ring. */
+XMC_FN xmc_u32 xmc_scarce_look(XMC_GLOBAL xmcHeap *heap) {
+  return xmc_load_relaxed32((XMC_GLOBAL const xmc_u32 *)&heap->scarce);
+}
 XMC_FN int xmc_is_scarce(XMC_GLOBAL xmcHeap *heap) {
   return (xmc_load_relaxed64(&heap->scarce) & XMC_SCARCE_NOW) != 0;
 }
@@ -139,27 +152,18 @@ XMC_FN int xmc_is_active_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
 /* A watched Superblock or slab became wholly free, with the word w: a search shall look at its page. It is no longer
  * watched, so that others who free here need not say it again. A word that changed meanwhile is some other one's to
  * say: it is not wholly free, was said, or was parked just now (xmc_park). */
-XMC_FN void xmc_say_whole(XMC_GLOBAL xmcHeap *heap, xmc_u64 words, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
+XMC_FN void xmc_say_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
   XMC_AFRESH64(heap);
   if (xmc_word_class(w) == cls && (w & XMC_WORD_WATCHED) && xmc_word_is_whole(w) &&
-      xmc_cas_relaxed64(xmc_at64(heap, words) + id, w, w & ~XMC_WORD_WATCHED) == w)
+      xmc_cas_relaxed64(xmc_word_at(heap, words, id), w, w & ~XMC_WORD_WATCHED) == w)
     xmc_whole_add(heap, xmc_id_page(heap, id));
 }
 
-/* Gives the memory of a retired Superblock (or slab) back: its pages to the spans, or its place in the slab
- * to the slab. Returns XMC_NONE, or the slab's id if the caller must answer for the slab now. */
-XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls, xmc_u32 id,
-                             xmc_u64 retired) {
+/* A place of a slab went back: `bit` of the slab's word, which was w before. Returns XMC_NONE, or the slab's id if the
+ * caller must answer for it now. */
+XMC_FN xmc_u32 xmc_slab_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
+                            xmc_u32 bit, xmc_u64 w) {
   XMC_AFRESH64(heap);
-  xmc_u32 bit = 1u << (id & 31u);
-  xmc_u64 w;
-  if (!xmc_class_is_small(cls)) {
-    xmc_pages_return(heap, me, cls, id, xmc_word_count(retired));
-    return XMC_NONE;
-  }
-  cls = xmc_slab_class(cls);
-  id = xmc_slab_id(heap, id >> 5);
-  w = xmc_superblock_release(xmc_at64(heap, words) + id, bit);
   xmc_say_whole(heap, words, cls, id, w | XMC_WORD_LISTED | bit);
   if (!(w & XMC_WORD_LISTED))
     return id;
@@ -167,15 +171,31 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words
   bit |= xmc_word_free(w);
   if (bit == xmc_full_mask(xmc_word_count(w)) &&
       ((w & XMC_WORD_PARKED) || !xmc_is_active_here(heap, me, cls, id)) &&
-      xmc_superblock_retire(xmc_at64(heap, words) + id, cls, w | bit)) {
+      xmc_superblock_retire(xmc_word_at(heap, words, id), cls, w | bit)) {
     xmc_pages_return(heap, me, cls, id, 1);
   }
   return XMC_NONE;
 }
 
+/* Gives the memory of a retired Superblock (or slab) back: its pages to the spans, or its place in the slab
+ * to the slab. Returns XMC_NONE, or the slab's id if the caller must answer for the slab now. */
+XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
+                             xmc_u64 retired) {
+  XMC_AFRESH64(heap);
+  xmc_u32 bit = 1u << (id & 31u);
+  if (!xmc_class_is_small(cls)) {
+    xmc_pages_return(heap, me, cls, id, xmc_word_count(retired));
+    return XMC_NONE;
+  }
+  cls = xmc_slab_class(cls);
+  id = xmc_slab_id(heap, id >> 5);
+  return xmc_slab_got(heap, me, words, cls, id, bit,
+                      xmc_superblock_release(xmc_word_at(heap, words, id), bit));
+}
+
 /* The caller answers for a Superblock or slab whose listed bit it set; w is the word as last seen; `words`:
  * of the header. */
-XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words, xmc_u32 cls, xmc_u32 id,
+XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                             xmc_u64 w) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_fifo *fifo;
@@ -193,7 +213,7 @@ XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words,
         return;
       }
     }
-    w = xmc_superblock_retire(xmc_at64(heap, words) + id, cls, w);
+    w = xmc_superblock_retire(xmc_word_at(heap, words, id), cls, w);
     if (!w) {
       xmc_put(heap, cls, xmc_is_scarce(heap) ? XMC_NONE : slot, id);
       return;
@@ -202,84 +222,171 @@ XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 words,
     if (id == XMC_NONE)
       return;
     cls = xmc_slab_class(cls);
-    w = xmc_load_relaxed64(xmc_at64(heap, words) + id);
+    w = xmc_load_relaxed64(xmc_word_at(heap, words, id));
   }
 }
 
 /* A claim: the Superblock's id and the mask of the claimed Basicblocks. 0: nothing was claimed. */
 typedef xmc_u64 xmc_claim;
+#define XMC_CLAIM_AGAIN ((xmc_u64)XMC_NONE << 32) /* nothing was claimed, but may be at once */
 XMC_FN xmc_claim xmc_claim_make(xmc_u32 id, xmc_u32 mask) { return mask ? (xmc_u64)id << 32 | mask : 0; }
 XMC_FN xmc_u32 xmc_claim_id(xmc_claim claim) { return (xmc_u32)(claim >> 32); }
 XMC_FN xmc_u32 xmc_claim_mask(xmc_claim claim) { return (xmc_u32)claim; }
 
-/* Moves a FIFO, whose active Superblock is exhausted with the word w, on to the next. 0: there is none; then
- * the exhausted one is dropped or (`keep`) left for the new one that the caller may put into its seat. */
-XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 number, xmc_u32 cls, xmc_u64 active,
-                                 xmc_u64 w, int keep) {
+/* The FIFO of a slot as a claim saw it, all at once; nothing of it is taken for granted. A new Superblock may take the
+ * seat of `active`, which is exhausted or none. */
+typedef struct xmc_seat {
+  xmc_u32 fifo; /* its number; XMC_NONE: unbuffered, or unknown */
+  xmc_u32 head, used;
+  xmc_u32 hint, taken;
+  xmc_u64 active;
+} xmc_seat;
+XMC_FN void xmc_seat_read(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
+  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
+  xmc_u64 tail = xmc_beside64(&fifo->tail);
+  seat->head = xmc_beside32(&fifo->head);
+  seat->hint = xmc_beside32(&fifo->hint);
+  seat->taken = xmc_beside32(&fifo->taken);
+  seat->active = xmc_load_relaxed64(&fifo->active);
+  seat->used = xmc_message_number(tail) - seat->head + 1u;
+}
+XMC_FN void xmc_seat_none(xmc_seat *seat) {
+  seat->fifo = XMC_NONE;
+  seat->head = seat->used = seat->hint = seat->taken = 0;
+  seat->active = XMC_NONE;
+}
+
+/* The next Superblock for a FIFO whose active one is exhausted with the word *w: out of its ring, and the caller answers
+ * for it; or XMC_NONE; or XMC_FIFO_BACK: the active one has blocks again, and *w says which. */
+#define XMC_FIFO_BACK (XMC_NONE - 1u)
+XMC_FN xmc_u32 xmc_fifo_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_seat *seat,
+                             xmc_u64 *w) {
+  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
+  xmc_u32 id = xmc_active_id(seat->active), next;
+  xmc_u64 message = 0;
+  if (seat->used)
+    message = xmc_beside64(seat->used == 1u ? &fifo->tail : &fifo->message[seat->head % XMC_FIFO_SIZE]);
+  if (id != XMC_NONE && !xmc_superblock_unlist(xmc_word_at(heap, words, id), cls, w))
+    return XMC_FIFO_BACK;
+  if (!seat->used)
+    return XMC_NONE;
+  next = xmc_fifo_dequeue_seen(fifo, seat->head, message);
+  return next != XMC_NONE ? next : xmc_fifo_dequeue(fifo);
+}
+
+/* `next` was to take the seat; `old`: what the CAS found there. */
+XMC_FN void xmc_fifo_moved(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat *seat, xmc_u32 next, xmc_u64 old,
+                           xmc_u32 scarce) {
   XMC_AFRESH64(heap);
-  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, number);
-  xmc_u32 id = xmc_active_id(active), next = XMC_NONE, head;
-  xmc_u64 tail;
-  int moved, empty = xmc_fifo_look(fifo, &head, &tail);
-  if (id != XMC_NONE && !xmc_superblock_unlist(heap, id, cls, w))
-    return 1; /* it has blocks again */
-  if (!empty)
-    next = xmc_fifo_dequeue_seen(fifo, head, tail);
-  if (!empty && next == XMC_NONE)
-    next = xmc_fifo_dequeue(fifo);
-  if (next == XMC_NONE && (keep || id == XMC_NONE))
-    return 0;
-  moved = xmc_cas_hint64(&fifo->active, active, xmc_active_next(active, next)) == active;
-  if (next == XMC_NONE)
-    return !moved;                                  /* somebody else moved it on */
-  number -= xmc_fifos_first(heap->fifo_table[cls]); /* the slot */
-  if (!moved)
-    xmc_put(heap, cls, number, next);
-  else if (id == XMC_NONE)
-    xmc_fifo_mark_busy(heap, cls, number);
-  if (xmc_load_relaxed64(&heap->scarce)) /* it was in nobody's sight for a moment */
+  if (old != seat->active) {
+    xmc_put(heap, cls, seat->fifo - xmc_fifos_first(heap->fifo_table[cls]), next);
+    scarce = xmc_scarce_look(heap);
+  } else if (xmc_active_id(old) == XMC_NONE) {
+    xmc_fifo_mark_busy(heap, cls, seat->fifo - xmc_fifos_first(heap->fifo_table[cls]));
+  }
+  if (scarce) /* it was in nobody's sight for a moment */
     xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
+}
+
+/* Moves a FIFO, whose active Superblock is exhausted with the word w, on to the next. 0: there is none; then the
+ * exhausted one is dropped. */
+XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat *seat, xmc_u64 w) {
+  XMC_AFRESH64(heap);
+  xmc_u32 id = xmc_active_id(seat->active), next = xmc_fifo_next(heap, xmc_words(heap), cls, seat, &w);
+  xmc_u64 old;
+  if (next == XMC_FIFO_BACK)
+    return 1;
+  if (next == XMC_NONE && id == XMC_NONE)
+    return 0;
+  old = xmc_cas_hint64(&xmc_fifo_number(heap, seat->fifo)->active, seat->active,
+                       xmc_active_next(seat->active, next));
+  if (next == XMC_NONE)
+    return old != seat->active; /* somebody else moved it on */
+  xmc_fifo_moved(heap, cls, seat, next, old, xmc_scarce_look(heap));
   return 1;
 }
 
-/* The FIFO of a slot as a claim that found nothing left it: a new Superblock may take the seat of `active`,
- * which is exhausted or none. */
-typedef struct xmc_seat {
-  xmc_u32 fifo; /* its number; XMC_NONE: unbuffered, or unknown */
-  xmc_u64 active;
-} xmc_seat;
-
-/* The word of an active Superblock: a guess, because blocks that come and go leave it wholly free. Slabs: a
- * look. */
+/* The word of a wholly free Superblock. Blocks that come and go leave the active one so; of what is `taken` in others
+ * only by allocations, each claim reminds the next one. */
 XMC_FN xmc_u64 xmc_word_guess(xmc_u32 cls) {
   return xmc_word_make(cls, xmc_class_count(cls), xmc_full_mask(xmc_class_count(cls))) | XMC_WORD_LISTED;
 }
-XMC_FN xmc_u64 xmc_active_word(XMC_GLOBAL xmcHeap *heap, xmc_u64 words, xmc_u32 cls, xmc_u64 active) {
-  if (cls < XMC_CLASSES || xmc_active_id(active) == XMC_NONE)
-    return xmc_word_guess(cls);
-  return xmc_load_relaxed64(xmc_at64(heap, words) + xmc_active_id(active));
+/* Claims up to `want` blocks of Superblock `id`, and keeps in mind what is left of the one that has the seat. w: its word
+ * as seen, or a guess. */
+XMC_FN xmc_u32 xmc_seat_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 want, xmc_u32 id,
+                              xmc_u32 fifo, xmc_u64 *w) {
+  xmc_u32 take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, want, 0, w);
+  if (take)
+    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->taken,
+                        xmc_word_is_whole(*w) ? 0 : take | ~xmc_word_free(*w));
+  return take;
 }
 
-/* Claims up to `want` blocks from the FIFO of one slot, or finds the seat for a new Superblock. seat: the
- * FIFO and its active Superblock as seen; w: that one's word as seen, or a guess. */
-XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u64 words, xmc_u32 cls, xmc_u32 want, xmc_u64 w,
+/* Claims up to `want` blocks from the FIFO of one slot, or finds the seat for a new Superblock. w: the word of its
+ * active Superblock as seen, or a guess. XMC_CLAIM_AGAIN: somebody else moved the FIFO on; look at it again. (No loop:
+ * NVIDIA's compiler puts YIELD into loops, and lanes that yielded are not waited for where the others come together.) */
+XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 want, xmc_u64 w,
                                 xmc_seat *seat) {
-  xmc_u32 id, take;
-  XMC_ROLLED
-  for (;;) { /* again only for a next Superblock, or when somebody else moved the FIFO on */
-    XMC_AFRESH(cls);
-    XMC_AFRESH(seat->fifo);
-    XMC_AFRESH64(words);
-    id = xmc_active_id(seat->active);
-    if (id != XMC_NONE) {
-      take = xmc_superblock_claim(xmc_at64(heap, words) + id, cls, want, 0, &w);
-      if (take)
-        return xmc_claim_make(id, take);
-    }
-    if (!xmc_fifo_advance(heap, seat->fifo, cls, seat->active, w, 1))
-      return 0;
-    seat->active = xmc_load_relaxed64(&xmc_fifo_number(heap, seat->fifo)->active);
-    w = xmc_active_word(heap, words, cls, seat->active);
+  xmc_u32 id = xmc_active_id(seat->active), next, take = 0, scarce;
+  xmc_u64 old;
+  if (id != XMC_NONE)
+    take = xmc_seat_claim(heap, words, cls, want, id, seat->fifo, &w);
+  if (take)
+    return xmc_claim_make(id, take);
+  XMC_AFRESH(cls);
+  XMC_AFRESH(seat->fifo);
+  XMC_AFRESH(words);
+  next = xmc_fifo_next(heap, words, cls, seat, &w);
+  if (next == XMC_NONE)
+    return 0;
+  if (next == XMC_FIFO_BACK) {
+    take = xmc_seat_claim(heap, words, cls, want, id, seat->fifo, &w);
+    return take ? xmc_claim_make(id, take) : XMC_CLAIM_AGAIN;
   }
+  /* The next one takes the seat, and gives its blocks at the same time. */
+  old = xmc_cas_hint64(&xmc_fifo_number(heap, seat->fifo)->active, seat->active,
+                       xmc_active_next(seat->active, next));
+  scarce = xmc_scarce_look(heap);
+  w = xmc_word_guess(cls);
+  take = xmc_seat_claim(heap, words, cls, want, next, seat->fifo, &w);
+  xmc_fifo_moved(heap, cls, seat, next, old, scarce);
+  return take ? xmc_claim_make(next, take) : XMC_CLAIM_AGAIN;
+}
+
+/* The same for one place of a slab, with less to keep in registers: `cls` is a slab's. */
+XMC_FN xmc_claim xmc_slab_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_seat *seat) {
+  xmc_u32 id = xmc_active_id(seat->active), take = 0;
+  xmc_u64 w = 0, old;
+  if (id != XMC_NONE) {
+    w = xmc_load_relaxed64(xmc_word_at(heap, words, id));
+    take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, 1, 0, &w);
+  }
+  if (take)
+    return xmc_claim_make(id, take);
+  XMC_AFRESH(cls);
+  id = xmc_fifo_next(heap, words, cls, seat, &w);
+  if (id == XMC_NONE)
+    return 0;
+  if (id == XMC_FIFO_BACK) {
+    id = xmc_active_id(seat->active);
+  } else {
+    old = xmc_cas_hint64(&xmc_fifo_number(heap, seat->fifo)->active, seat->active,
+                         xmc_active_next(seat->active, id));
+    if (old != seat->active)
+      xmc_park(heap, cls, id);
+    else if (xmc_active_id(old) == XMC_NONE)
+      xmc_fifo_mark_busy(heap, cls, seat->fifo - xmc_fifos_first(heap->fifo_table[cls]));
+    seat->active = old == seat->active ? xmc_active_next(old, id) : old;
+    if (xmc_scarce_look(heap)) /* it was in nobody's sight for a moment */
+      xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
+  }
+  w = xmc_load_relaxed64(xmc_word_at(heap, words, id));
+  take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, 1, 0, &w);
+  if (take)
+    return xmc_claim_make(id, take);
+  /* Its places went by way of a hint (carve.cl). Then a new one may take the seat again. */
+  return id == xmc_active_id(seat->active) && xmc_superblock_unlist(xmc_word_at(heap, words, id), cls, &w)
+             ? 0
+             : XMC_CLAIM_AGAIN;
 }
 #endif

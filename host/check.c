@@ -61,6 +61,10 @@ static void check_fifo(xmc_checker *c, xmc_u32 cls, xmc_u32 slot) {
     return;
   }
   remember(c, cls, slot, offset, xmc_active_id(fifo->active));
+  if (xmc_class_is_small(cls) && fifo->hint &&
+      (fifo->hint - 1u < c->meta->pages * 32u || fifo->hint - 1u >= c->meta->pages * XMC_PAGE_WORDS))
+    problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u remembers 0x%x, which is no slab", slot, cls,
+            fifo->hint - 1u);
   for (n = fifo->head; n != tail + 1u; n++) {
     xmc_u64 message = n == tail ? fifo->tail : fifo->message[n % XMC_FIFO_SIZE];
     if (xmc_message_number(message) != n)

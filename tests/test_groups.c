@@ -48,7 +48,7 @@ static void release(groups *g, lot *l, xmc_u32 mask, int number) {
   if (!part.mask)
     return;
   own(g, &part, number + 1, 0);
-  xmc_blocks_release(g->heap, xmc_caller(), g->heap->words, part.cls, part.id, part.mask,
+  xmc_blocks_release(g->heap, xmc_caller(), xmc_words(g->heap), part.cls, part.id, part.mask,
                      xmc_popcount32(part.mask));
 }
 

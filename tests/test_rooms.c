@@ -253,11 +253,11 @@ static void superblock_life(void **state) {
   assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 4, 3, 0, &seen), 0); /* another class */
   assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 3, 0, &seen), 7);
   seen = *xmc_word_of(heap, 1);
-  assert_int_equal(xmc_superblock_unlist(heap, 1, 5, seen), 0); /* has free ones */
-  seen = xmc_word_make(5, 20, 0xfff);                           /* a wrong guess costs a turn, no more */
+  assert_int_equal(xmc_superblock_unlist(xmc_word_of(heap, 1), 5, &seen), 0); /* has free ones */
+  seen = xmc_word_make(5, 20, 0xfff); /* a wrong guess costs a turn, no more */
   assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 32, 0, &seen), xmc_full_mask(20) & ~7u);
   assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 1, 0, &seen), 0);
-  assert_int_equal(xmc_superblock_unlist(heap, 1, 5, seen), 1);
+  assert_int_equal(xmc_superblock_unlist(xmc_word_of(heap, 1), 5, &seen), 1);
   assert_false(*xmc_word_of(heap, 1) & XMC_WORD_LISTED);
   w = xmc_superblock_release(xmc_word_of(heap, 1),
                              6); /* the first release after that takes the duty to list it */
@@ -313,7 +313,7 @@ static void superblock_member(int number, void *data) {
         __atomic_add_fetch(&crowd->collisions, 1, __ATOMIC_RELAXED);
     if (take)
       __atomic_add_fetch(&crowd->claims, 1, __ATOMIC_RELAXED);
-    else if (xmc_superblock_unlist(crowd->heap, id, id, seen))
+    else if (xmc_superblock_unlist(xmc_word_of(crowd->heap, id), id, &seen))
       __atomic_add_fetch(&crowd->unlisted, 1, __ATOMIC_RELAXED);
     if (mine[id] && core_random(&seed) % 3) {
       give_back(crowd, id, mine[id]);

@@ -26,10 +26,22 @@ XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
 }
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) { return simt_or(m, value); }
 XMC_FN void xmc_lanes_sync(xmc_lanes m) { simt_or(m, 0); }
+XMC_FN int xmc_lanes_any(int predicate) { return predicate; }
+XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
+  xmc_lanes_sync(m);
+  *a = simt_shuffle(m, *a, lane);
+  *b = simt_shuffle(m, *b, lane);
+}
 XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
   return ask ? xmc_cas_acquire64(p, expected, desired) : expected;
 }
 XMC_FN xmc_u64 xmc_or_release64_if(int ask, xmc_u64 *p, xmc_u64 bits) {
   return ask ? xmc_or_release64(p, bits) : 0;
+}
+XMC_FN xmc_u64 xmc_beside_or(xmc_u64 *p, xmc_u64 bits) { return xmc_or_release64(p, bits); }
+XMC_FN xmc_u64 xmc_retire_or_release64_if(int ask, int all, xmc_u64 *p, xmc_u64 used, xmc_u64 retired,
+                                          xmc_u64 bits, xmc_u64 *was) {
+  *was = ask && all ? xmc_cas_release64(p, used, retired) : 0;
+  return ask && all ? xmc_beside_or(p, bits) : xmc_or_release64_if(ask, p, bits);
 }
 #endif
