@@ -101,6 +101,7 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   xmc_u32 pages = heap->pages, next = 0, page, i;
   if (!(pages >> order))
     return XMC_NONE;
+  hint = xmc_seat_hint(heap, fifo, hint);
   page = (hint & ~XMC_HINT_ONWARD) - 1u;
   if (page < pages && !(hint & XMC_HINT_ONWARD))
     next = xmc_load_relaxed32(xmc_next_hint(heap, page));
@@ -194,6 +195,8 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   xmc_u32 scarce;
   xmc_u64 w = 0;
   xmc_claim claim;
+  if (small)
+    seat.hint = xmc_seat_hint(heap, seat.fifo, seat.hint);
   if (small && seat.hint) { /* the slab of the last time has places more often than not */
     slab = seat.hint - 1u;
     w = xmc_beside64(xmc_word_at(heap, words, slab));

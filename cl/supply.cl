@@ -241,14 +241,29 @@ typedef struct xmc_seat {
   xmc_u32 hint, taken;
   xmc_u64 active;
 } xmc_seat;
+XMC_FN void xmc_seat_read_ring(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
+  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
+  xmc_u64 tail = xmc_beside64(&fifo->tail);
+  seat->head = xmc_load_relaxed32(&fifo->head);
+  seat->used = xmc_message_number(tail) - seat->head + 1u;
+}
 XMC_FN void xmc_seat_read(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
+#if XMC_SIMT
   xmc_u64 tail = xmc_beside64(&fifo->tail);
   seat->head = xmc_beside32(&fifo->head);
   seat->hint = xmc_beside32(&fifo->hint);
   seat->taken = xmc_beside32(&fifo->taken);
   seat->active = xmc_load_relaxed64(&fifo->active);
   seat->used = xmc_message_number(tail) - seat->head + 1u;
+#else /* each load costs: the rest is read where it is needed, and nothing is kept in mind */
+  seat->head = seat->used = seat->hint = seat->taken = 0;
+  seat->active = xmc_load_relaxed64(&fifo->active);
+#endif
+}
+/* What xmc_seat_read left for later */
+XMC_FN xmc_u32 xmc_seat_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 fifo, xmc_u32 hint) {
+  return XMC_SIMT || fifo == XMC_NONE ? hint : xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint);
 }
 XMC_FN void xmc_seat_none(xmc_seat *seat) {
   seat->fifo = XMC_NONE;
@@ -264,6 +279,8 @@ XMC_FN xmc_u32 xmc_fifo_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cl
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
   xmc_u32 id = xmc_active_id(seat->active), next;
   xmc_u64 message = 0;
+  if (!XMC_SIMT)
+    xmc_seat_read_ring(heap, seat);
   if (seat->used)
     message = xmc_beside64(seat->used == 1u ? &fifo->tail : &fifo->message[seat->head % XMC_FIFO_SIZE]);
   if (id != XMC_NONE && !xmc_superblock_unlist(xmc_word_at(heap, words, id), cls, w))
@@ -316,7 +333,7 @@ XMC_FN xmc_u64 xmc_word_guess(xmc_u32 cls) {
 XMC_FN xmc_u32 xmc_seat_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 want, xmc_u32 id,
                               xmc_u32 fifo, xmc_u64 *w) {
   xmc_u32 take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, want, 0, w);
-  if (take)
+  if (take && XMC_SIMT)
     xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->taken,
                         xmc_word_is_whole(*w) ? 0 : take | ~xmc_word_free(*w));
   return take;
