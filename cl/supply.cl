@@ -244,18 +244,16 @@ typedef struct xmc_seat {
 XMC_FN void xmc_seat_read_ring(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
   xmc_u64 tail = xmc_beside64(&fifo->tail);
-  seat->head = xmc_load_relaxed32(&fifo->head);
+  seat->head = xmc_beside32(&fifo->head);
   seat->used = xmc_message_number(tail) - seat->head + 1u;
 }
 XMC_FN void xmc_seat_read(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
 #if XMC_SIMT
-  xmc_u64 tail = xmc_beside64(&fifo->tail);
-  seat->head = xmc_beside32(&fifo->head);
+  xmc_seat_read_ring(heap, seat);
   seat->hint = xmc_beside32(&fifo->hint);
   seat->taken = xmc_beside32(&fifo->taken);
   seat->active = xmc_load_relaxed64(&fifo->active);
-  seat->used = xmc_message_number(tail) - seat->head + 1u;
 #else /* each load costs: the rest is read where it is needed, and nothing is kept in mind */
   seat->head = seat->used = seat->hint = seat->taken = 0;
   seat->active = xmc_load_relaxed64(&fifo->active);
@@ -323,8 +321,8 @@ XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat
   return 1;
 }
 
-/* The word of a wholly free Superblock. Blocks that come and go leave the active one so; of what is `taken` in others
- * only by allocations, each claim reminds the next one. */
+/* The word of a wholly free Superblock: a guess for the active one, which blocks that come and go leave so. Where they
+ * only go, `taken` corrects it. */
 XMC_FN xmc_u64 xmc_word_guess(xmc_u32 cls) {
   return xmc_word_make(cls, xmc_class_count(cls), xmc_full_mask(xmc_class_count(cls))) | XMC_WORD_LISTED;
 }

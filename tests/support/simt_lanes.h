@@ -38,10 +38,9 @@ XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, xmc_u64 *p, xmc_u64 expected, xmc_u
 XMC_FN xmc_u64 xmc_or_release64_if(int ask, xmc_u64 *p, xmc_u64 bits) {
   return ask ? xmc_or_release64(p, bits) : 0;
 }
-XMC_FN xmc_u64 xmc_beside_or(xmc_u64 *p, xmc_u64 bits) { return xmc_or_release64(p, bits); }
 XMC_FN xmc_u64 xmc_retire_or_release64_if(int ask, int all, xmc_u64 *p, xmc_u64 used, xmc_u64 retired,
                                           xmc_u64 bits, xmc_u64 *was) {
   *was = ask && all ? xmc_cas_release64(p, used, retired) : 0;
-  return ask && all ? xmc_beside_or(p, bits) : xmc_or_release64_if(ask, p, bits);
+  return xmc_or_release64_if(ask, p, bits);
 }
 #endif
