@@ -172,32 +172,88 @@ XMC_COLD_FN void xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u
   xmc_settle(heap, me, words, cls, id, now);
 }
 
-/* All blocks of a Superblock that nobody answered for were released together, and that retired it; used: its word before.
- * It becomes the active one here if there is none, else it goes back. */
-XMC_COLD_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
-                                         xmc_u32 id, xmc_u64 used) {
-  XMC_AFRESH64(heap);
-  xmc_u32 fifo = xmc_fifo_of(heap, me, cls), hint = 0, bit;
-  xmc_u64 active = 0, w;
-  if (fifo != XMC_NONE) {
-    hint = xmc_beside32(&xmc_fifo_number(heap, fifo)->hint);
-    active = xmc_load_relaxed64(&xmc_fifo_number(heap, fifo)->active);
-  }
-  if (xmc_active_id(active) == XMC_NONE) {
-    w = used | xmc_full_mask(xmc_word_count(used)) | XMC_WORD_LISTED;
-    xmc_store_release64(xmc_word_at(heap, words, id), w);
-    xmc_settle(heap, me, words, cls, id, w);
-  } else if (!xmc_class_is_small(cls)) {
-    xmc_pages_return_to(heap, cls, id, xmc_word_count(used), fifo, hint);
-  } else {
-    bit = 1u << (id & 31u);
-    cls = xmc_slab_class(cls);
-    id = xmc_slab_id(heap, id >> 5);
-    w = xmc_or_hint64(xmc_word_at(heap, words, id), XMC_WORD_LISTED | bit);
-    if (xmc_slab_got(heap, me, words, cls, id, bit, w) != XMC_NONE)
-      xmc_settle(heap, me, words, cls, id, w | XMC_WORD_LISTED | bit);
-  }
+#if XMC_SIMT
+/* The entries of the second and further pages of a retired Superblock, a power of two at a multiple of it: they must not
+ * lead to it once they are something else. That was done when this returns. 0: they were no such entries. */
+XMC_FN int xmc_entries_drop(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page, xmc_u32 pages) {
+  return (xmc_exchange_row(xmc_page_entry(heap, page), pages, XMC_MAP(XMC_CLASS_OLD | cls, 0, 0),
+                           XMC_MAP(0, 1, 0)) &
+          0xffu) == cls;
 }
+
+/* Writes them again. */
+XMC_FN void xmc_entries_write(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page, xmc_u32 pages) {
+  XMC_GLOBAL xmc_u32 *entry = xmc_page_entry(heap, page);
+  xmc_u32 first = XMC_MAP(cls, 0, xmc_class_blocks(cls, pages)), i;
+  XMC_ROLLED
+  for (i = 1; i < pages; i++)
+    xmc_store_relaxed32(entry + i, first + XMC_MAP(0, i, 0));
+}
+
+/* The memory of a Superblock goes back that was retired with all its blocks, `used`: its word before; and `hint`: of its
+ * FIFO. What the blocks' users wrote was waited for by the release that retired it. */
+XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
+                                xmc_u32 pages, xmc_u32 fifo, xmc_u32 hint, xmc_u32 slabs) {
+  xmc_u64 used, was, w;
+  xmc_u32 bit = 1u << (id & 31u), few;
+  if (!xmc_class_is_small(cls)) {
+    xmc_span_gave(heap, id >> 11, xmc_run_mask(id >> 5 & (XMC_SPAN_PAGES - 1u), pages), 0);
+    xmc_hint_push(heap, id >> 5, fifo, hint);
+    return;
+  }
+  cls = xmc_slab_class(cls);
+  id = slabs + (id >> 5);
+  few = xmc_slab_is_parked(cls);
+  pages = (xmc_class_blocks(cls - XMC_CLASSES, 1) + 31u) >> 5;
+  used = xmc_word_make(cls, pages, xmc_full_mask(pages) & ~bit) | XMC_WORD_LISTED | XMC_WORD_PARKED;
+  w = xmc_retire_or_hint64((int)few, xmc_word_at(heap, words, id), used, XMC_WORD_RETIRED,
+                           XMC_WORD_LISTED | (few ? XMC_WORD_PARKED : 0u) | bit, &was);
+  if (few && was == used) { /* all its places are back */
+    pages = id - slabs;
+    fifo = xmc_fifo_of(heap, me, cls);
+    hint = fifo != XMC_NONE ? xmc_beside32(&xmc_fifo_number(heap, fifo)->hint) : 0;
+    xmc_span_gave(heap, pages >> XMC_SPAN_SHIFT, (xmc_u64)1 << (pages & (XMC_SPAN_PAGES - 1u)), 0);
+    xmc_hint_push(heap, pages, fifo, hint);
+    return;
+  }
+  used = XMC_WORD_LISTED | (few ? XMC_WORD_PARKED : 0u) | bit;
+  if ((used & ~w & XMC_WORD_PARKED) && fifo != XMC_NONE) /* the next place that this slot takes */
+    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, id + 1u);
+  if (xmc_slab_got(heap, me, words, cls, id, used, w) != XMC_NONE)
+    xmc_settle(heap, me, words, cls, id, w | used);
+}
+
+/* All blocks of a Superblock that nobody answered for were released together, and that retired it; used: its word before,
+ * fifos: of its class. It becomes the active one here if there is none, else it goes back. */
+XMC_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                    xmc_u32 id, xmc_u64 used, xmc_u64 fifos) {
+  XMC_AFRESH64(heap);
+  xmc_u32 count = xmc_fifos_count(fifos), fifo = XMC_NONE, hint = 0, pages = 1, slabs = heap->pages * 32u;
+  xmc_u64 active = 0, w;
+  if (count) {
+    fifo = xmc_fifos_first(fifos) + xmc_slot_hint(me, count);
+    hint = xmc_beside32(&xmc_fifo_number(heap, fifo)->hint);
+    active = xmc_beside64(&xmc_fifo_number(heap, fifo)->active);
+  }
+  if (xmc_class_order(cls) > 0) { /* while that is on its way */
+    pages = xmc_superblock_pages(cls, xmc_word_count(used));
+    if (pages > 1u && !xmc_entries_drop(heap, cls, id >> 5, pages))
+      return;
+  }
+  if (xmc_active_id(active) != XMC_NONE) {
+    xmc_superblock_gone(heap, me, words, cls, id, pages, fifo, hint, slabs);
+    return;
+  }
+  if (pages > 1u)
+    xmc_entries_write(heap, cls, id >> 5, pages);
+  w = used | xmc_full_mask(xmc_word_count(used)) | XMC_WORD_LISTED;
+  if (pages > 1u)
+    xmc_store_release64(xmc_word_at(heap, words, id), w);
+  else
+    xmc_store_hint64(xmc_word_at(heap, words, id), w);
+  xmc_settle(heap, me, words, cls, id, w);
+}
+#endif
 
 /* Releases `bits` of one Superblock on behalf of `lanes` frees. `words`: of the header. */
 XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,

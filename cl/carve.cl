@@ -36,8 +36,8 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 w
                                  xmc_u32 count, xmc_u32 take, xmc_seat seat, xmc_u32 *data) {
   XMC_AFRESH64(heap);
   xmc_u64 w = xmc_word_make(cls, count, xmc_full_mask(count) & ~take),
-          scarce = xmc_load_relaxed64(&heap->scarce);
-  *data = (xmc_u32)(xmc_beside64(&heap->data) >> 4);
+          scarce = xmc_scarce_near(heap);
+  *data = (xmc_u32)(xmc_load_fixed64(&heap->data) >> 4);
   if (!xmc_word_free(w)) {
     xmc_store_relaxed64(xmc_word_at(heap, words, id), w);
     xmc_superblock_show(heap, id, scarce);
@@ -201,8 +201,8 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     slab = seat.hint - 1u;
     w = xmc_beside64(xmc_word_at(heap, words, slab));
   }
-  pages = xmc_beside32(&heap->pages);
-  scarce = xmc_scarce_look(heap);
+  pages = xmc_load_fixed32(&heap->pages);
+  scarce = xmc_scarce_near(heap);
   if (scarce & XMC_SCARCE_NOW) /* the last resort begins with what is more likely */
     return 0;
   if (slab != XMC_NONE) {

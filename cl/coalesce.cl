@@ -305,7 +305,7 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
   xmc_u32 bits = 1u << place.bit, lanes = 1;
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_word_at(heap, words, place.id)));
-  xmc_u64 old, was, used;
+  xmc_u64 old, was, used, fifos;
   int ask = xmc_lanes_below(group) == 0, all;
   lanes = xmc_lanes_count(group);
   if (lanes > 1u) {
@@ -318,8 +318,9 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
   all = lanes >= 8u && bits == xmc_full_mask(lanes);
   old = xmc_retire_or_release64_if(ask, all, xmc_word_at(heap, words, place.id), used, XMC_WORD_RETIRED,
                                    XMC_WORD_LISTED | bits, &was);
+  fifos = xmc_load_fixed64_if(ask && all, &heap->fifo_table[place.cls]); /* beside it, if it goes back */
   if (ask && all && was == used) {
-    xmc_superblock_released(heap, me, words, place.cls, place.id, used);
+    xmc_superblock_released(heap, me, words, place.cls, place.id, used, fifos);
     return;
   }
   if (ask && !xmc_release_is_all(place.cls, bits, lanes, old))

@@ -35,16 +35,22 @@ XMC_FN xmc_u64 xmc_run_starts(xmc_u64 x, xmc_u32 n) {
   return x;
 }
 
-/* Gives pages of one span back. The caller owns them, and nothing refers to them any more. */
-XMC_FN void xmc_span_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) {
+/* Gives pages of one span back. The caller owns them, and nothing refers to them any more. `release`: what is written there
+ * is still on its way. */
+XMC_FN void xmc_span_gave(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask, int release) {
   XMC_AFRESH64(heap);
-  xmc_u64 old = xmc_or_release64(xmc_span_word(heap, span), mask);
+  xmc_u64 old = release ? xmc_or_release64(xmc_span_word(heap, span), mask)
+                        : xmc_or_hint64(xmc_span_word(heap, span), mask);
   xmc_u32 gained = xmc_run_orders(old | mask);
   XMC_AFRESH(gained); /* one after the other, not side by side */
   XMC_AFRESH64(old);
   gained &= ~xmc_run_orders(old);
   if (gained)
     xmc_index_add(heap, 0, span, gained);
+}
+
+XMC_FN void xmc_span_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) {
+  xmc_span_gave(heap, span, mask, 1);
 }
 
 XMC_FN void xmc_run_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {

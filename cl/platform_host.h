@@ -44,6 +44,7 @@ XMC_HOST_LOAD(xmc_load_acquire64, xmc_u64, __ATOMIC_ACQUIRE)
 XMC_HOST_STORE(xmc_store_relaxed32, xmc_u32, __ATOMIC_RELAXED)
 XMC_HOST_STORE(xmc_store_relaxed64, xmc_u64, __ATOMIC_RELAXED)
 XMC_HOST_STORE(xmc_store_release64, xmc_u64, __ATOMIC_RELEASE)
+#define xmc_store_hint64 xmc_store_release64
 XMC_HOST_CAS(xmc_cas_relaxed32, xmc_u32, __ATOMIC_RELAXED)
 XMC_HOST_CAS(xmc_cas_relaxed64, xmc_u64, __ATOMIC_RELAXED)
 XMC_HOST_CAS(xmc_cas_acquire64, xmc_u64, __ATOMIC_ACQUIRE)
@@ -59,6 +60,9 @@ XMC_HOST_RMW(xmc_and_hint64, and, __ATOMIC_ACQ_REL)
 XMC_HOST_RMW(xmc_add_relaxed64, add, __ATOMIC_RELAXED)
 XMC_HOST_RMW(xmc_add_acq_rel64, add, __ATOMIC_ACQ_REL)
 
+XMC_FN xmc_u32 xmc_load_fixed32(const xmc_u32 *p) { return *p; }
+XMC_FN xmc_u64 xmc_load_fixed64(const xmc_u64 *p) { return *p; }
+XMC_FN xmc_u32 xmc_load_near32(const xmc_u32 *p) { return xmc_load_relaxed32(p); }
 XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c, xmc_u64 *d) {
   *a = p[0];
   *b = p[1];

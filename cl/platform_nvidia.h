@@ -33,6 +33,11 @@ XMC_PTX_LOAD(xmc_load_relaxed32, xmc_u32, "r", "ld.relaxed.gpu.global.u32")
 XMC_PTX_LOAD(xmc_load_relaxed64, xmc_u64, "l", "ld.relaxed.gpu.global.u64")
 XMC_PTX_LOAD(xmc_load_acquire32, xmc_u32, "r", "ld.acquire.gpu.global.u32")
 XMC_PTX_LOAD(xmc_load_acquire64, xmc_u64, "l", "ld.acquire.gpu.global.u64")
+/* Where all sub-groups read the same field of the header, the first caches must serve them: a strong load asks the second
+ * each time, and one after the other (10 % of an allocation). */
+XMC_PTX_LOAD(xmc_load_fixed32, xmc_u32, "r", "ld.global.u32")
+XMC_PTX_LOAD(xmc_load_fixed64, xmc_u64, "l", "ld.global.u64")
+XMC_PTX_LOAD(xmc_load_near32, xmc_u32, "r", "ld.relaxed.cta.global.u32")
 XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c, xmc_u64 *d) {
   xmc_u64 w, x, y, z;
   __asm volatile("ld.global.v2.u64 {%0, %1}, [%4]; ld.global.v2.u64 {%2, %3}, [%4 + 16];"
@@ -45,6 +50,7 @@ XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, x
 }
 XMC_PTX_STORE(xmc_store_relaxed32, xmc_u32, "r", "st.relaxed.gpu.global.u32")
 XMC_PTX_STORE(xmc_store_relaxed64, xmc_u64, "l", "st.relaxed.gpu.global.u64")
+XMC_PTX_STORE(xmc_store_hint64, xmc_u64, "l", "st.relaxed.gpu.global.u64")
 XMC_PTX_STORE(xmc_store_release64, xmc_u64, "l", "st.release.gpu.global.u64")
 XMC_PTX_CAS(xmc_cas_relaxed32, xmc_u32, "r", "atom.relaxed.gpu.global.cas.b32")
 XMC_PTX_CAS(xmc_cas_relaxed64, xmc_u64, "l", "atom.relaxed.gpu.global.cas.b64")
@@ -141,6 +147,15 @@ XMC_FN int xmc_lanes_any(int predicate) {
                  : "memory");
   return r != 0;
 }
+/* Only if `ask`; else 0. Without a branch: no lane leaves the others. */
+XMC_FN xmc_u64 xmc_load_fixed64_if(int ask, XMC_GLOBAL const xmc_u64 *p) {
+  xmc_u64 v;
+  __asm volatile("{ .reg .pred q; setp.ne.s32 q, %2, 0; mov.b64 %0, 0; @q ld.global.u64 %0, [%1]; }"
+                 : "=&l"(v)
+                 : "l"(p), "r"(ask)
+                 : "memory");
+  return v;
+}
 /* Only if `ask`; else it returns `expected`. Without a branch: no lane leaves the others. */
 XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
   xmc_u64 old;
@@ -175,6 +190,48 @@ XMC_FN xmc_u64 xmc_retire_or_release64_if(int ask, int all, XMC_GLOBAL xmc_u64 *
                  : "l"(p), "l"(used), "l"(retired), "l"(bits), "r"(ask), "r"(all)
                  : "memory");
   *was = seen;
+  return old;
+}
+/* The same without order, but for what was waited for before; and the fetch-or always. */
+XMC_FN xmc_u64 xmc_retire_or_hint64(int all, XMC_GLOBAL xmc_u64 *p, xmc_u64 used, xmc_u64 retired, xmc_u64 bits,
+                                    xmc_u64 *was) {
+  xmc_u64 old, seen;
+  __asm volatile("{ .reg .pred r; setp.ne.s32 r, %6, 0; mov.b64 %1, 0; "
+                 "@r atom.relaxed.gpu.global.cas.b64 %1, [%2], %3, %4; "
+                 "atom.relaxed.gpu.global.or.b64 %0, [%2], %5; }"
+                 : "=&l"(old), "=&l"(seen)
+                 : "l"(p), "l"(used), "l"(retired), "l"(bits), "r"(all)
+                 : "memory");
+  *was = seen;
+  return old;
+}
+/* Two words at a time. (Exchanges are on their way together only where no branch stands between them and what is done with
+ * their values.) */
+XMC_FN xmc_u32 xmc_exchange_pair(XMC_GLOBAL xmc_u32 *p, xmc_u32 a, xmc_u32 b) {
+  xmc_u64 old;
+  __asm volatile("{ .reg .b64 v; mov.b64 v, {%2, %3}; atom.relaxed.gpu.global.exch.b64 %0, [%1], v; }"
+                 : "=l"(old)
+                 : "l"(p), "r"(a), "r"(b)
+                 : "memory");
+  return (xmc_u32)old;
+}
+XMC_FN xmc_u32 xmc_exchange_row(XMC_GLOBAL xmc_u32 *p, xmc_u32 n, xmc_u32 v, xmc_u32 step) {
+  xmc_u32 old, a, b, i = 8;
+  __asm volatile("atom.relaxed.gpu.global.exch.b32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(p + 1), "r"(v + step)
+                 : "memory");
+  if (n == 4u) {
+    old |= xmc_exchange_pair(p + 2, v + 2u * step, v + 3u * step);
+  } else if (n > 4u) {
+    a = xmc_exchange_pair(p + 2, v + 2u * step, v + 3u * step);
+    b = xmc_exchange_pair(p + 4, v + 4u * step, v + 5u * step);
+    old |= xmc_exchange_pair(p + 6, v + 6u * step, v + 7u * step);
+    old |= a | b;
+    XMC_ROLLED
+    for (; i < n; i += 2)
+      old |= xmc_exchange_pair(p + i, v + i * step, v + (i + 1u) * step);
+  }
   return old;
 }
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {

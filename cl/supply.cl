@@ -78,28 +78,27 @@ XMC_FN xmc_u32 xmc_superblock_pages(xmc_u32 cls, xmc_u32 count) {
   return (count * xmc_class_bytes(cls) + XMC_PAGE_BYTES - 1u) >> XMC_PAGE_SHIFT;
 }
 
-/* Returns the pages of a retired Superblock or slab. The first one's entry leads to the retired word, whoever
- * frees there again; the others', which led there too, must not once that page is something else. */
-XMC_FN void xmc_pages_return_to(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 count,
-                                xmc_u32 fifo, xmc_u32 hint) {
-  XMC_AFRESH64(heap);
-  xmc_u32 page = xmc_id_page(heap, id), pages = xmc_superblock_pages(cls, count), i;
-  XMC_GLOBAL xmc_u32 *entry = xmc_page_entry(heap, page);
-  if (fifo != XMC_NONE && hint != page + 1u) { /* the next one that this slot takes (xmc_pages_take) */
-    xmc_store_relaxed32(entry + heap->pages, hint);
+/* The next pages that the slot takes (xmc_pages_take) */
+XMC_FN void xmc_hint_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 fifo, xmc_u32 hint) {
+  if (fifo != XMC_NONE && hint != page + 1u) {
+    xmc_store_relaxed32(xmc_next_hint(heap, page), hint);
     xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, page + 1u);
   }
+}
+
+/* Returns the pages of a retired Superblock or slab. The first one's entry leads to the retired word, whoever
+ * frees there again; the others', which led there too, must not once that page is something else. */
+XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count) {
+  XMC_AFRESH64(heap);
+  xmc_u32 page = xmc_id_page(heap, id), pages = xmc_superblock_pages(cls, count),
+          fifo = xmc_fifo_of(heap, me, cls), i;
+  XMC_GLOBAL xmc_u32 *entry = xmc_page_entry(heap, page);
+  if (fifo != XMC_NONE)
+    xmc_hint_push(heap, page, fifo, xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint));
   XMC_ROLLED
   for (i = 1; i < pages; i++)
     xmc_store_relaxed32(entry + i, XMC_MAP(XMC_CLASS_OLD | cls, i, 0));
   xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), pages));
-}
-
-XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count) {
-  xmc_u32 fifo = xmc_fifo_of(heap, me, cls), hint = 0;
-  if (fifo != XMC_NONE)
-    hint = xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint);
-  xmc_pages_return_to(heap, cls, id, count, fifo, hint);
 }
 
 /* Parks a listed Superblock that no FIFO has room for. Released blocks may make it wholly free later: then
@@ -123,6 +122,9 @@ XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
 
 /* Was room scarce just now: did requests come to the last resort since one last took free pages? Then what the caller's
  * FIFO cannot serve at once is better parked, in everybody's sight, than in its ring. */
+XMC_FN xmc_u32 xmc_scarce_near(XMC_GLOBAL xmcHeap *heap) { /* as of the caller's last acquire, or newer */
+  return xmc_load_near32((XMC_GLOBAL const xmc_u32 *)&heap->scarce);
+}
 XMC_FN xmc_u32 xmc_scarce_look(XMC_GLOBAL xmcHeap *heap) {
   return xmc_load_relaxed32((XMC_GLOBAL const xmc_u32 *)&heap->scarce);
 }
@@ -159,19 +161,24 @@ XMC_FN void xmc_say_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, 
     xmc_whole_add(heap, xmc_id_page(heap, id));
 }
 
-/* A place of a slab went back: `bit` of the slab's word, which was w before. Returns XMC_NONE, or the slab's id if the
- * caller must answer for it now. */
+/* Slabs of few places, four and fewer, are parked as soon as one of them goes back: nearly every free would have to see to
+ * the ring, and the slot's hint finds the last one. */
+XMC_FN xmc_u32 xmc_slab_is_parked(xmc_u32 cls) { return cls >= XMC_CLASSES + 7u; }
+
+/* A place of a slab went back: `set` was added to the slab's word, which was w before. Returns XMC_NONE, or the slab's id if
+ * the caller must answer for it now. */
 XMC_FN xmc_u32 xmc_slab_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
-                            xmc_u32 bit, xmc_u64 w) {
+                            xmc_u64 set, xmc_u64 w) {
   XMC_AFRESH64(heap);
-  xmc_say_whole(heap, words, cls, id, w | XMC_WORD_LISTED | bit);
-  if (!(w & XMC_WORD_LISTED))
+  set |= w;
+  xmc_say_whole(heap, words, cls, id, set);
+  if (set & ~w & XMC_WORD_PARKED)
+    xmc_bitmap_set(heap, &heap->parked, cls * heap->spans * XMC_SPAN_PAGES + xmc_id_page(heap, id));
+  else if (!(w & XMC_WORD_LISTED))
     return id;
   /* Somebody answers for the slab. If it is wholly free and another one is in use here, it goes. */
-  bit |= xmc_word_free(w);
-  if (bit == xmc_full_mask(xmc_word_count(w)) &&
-      ((w & XMC_WORD_PARKED) || !xmc_is_active_here(heap, me, cls, id)) &&
-      xmc_superblock_retire(xmc_word_at(heap, words, id), cls, w | bit)) {
+  if (xmc_word_is_whole(set) && ((set & XMC_WORD_PARKED) || !xmc_is_active_here(heap, me, cls, id)) &&
+      xmc_superblock_retire(xmc_word_at(heap, words, id), cls, set)) {
     xmc_pages_return(heap, me, cls, id, 1);
   }
   return XMC_NONE;
@@ -189,7 +196,7 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words
   }
   cls = xmc_slab_class(cls);
   id = xmc_slab_id(heap, id >> 5);
-  return xmc_slab_got(heap, me, words, cls, id, bit,
+  return xmc_slab_got(heap, me, words, cls, id, XMC_WORD_LISTED | bit,
                       xmc_superblock_release(xmc_word_at(heap, words, id), bit));
 }
 

@@ -104,10 +104,12 @@ XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
 XMC_FN void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   xmc_map_view view;
   xmc_place place;
-  if (!ptr || !heap)
+  if (!heap)
     return;
   XMC_OWN(heap);
-  xmc_map_view_read(heap, &view);
+  xmc_map_view_read(heap, &view); /* while the pointer may be on its way */
+  if (!ptr)
+    return;
   xmc_find(heap, view, ptr, &place);
   if (place.rest == 0 && place.cls < XMC_CLASSES)
     xmc_class_free(heap, xmc_caller(), view.words, place);
