@@ -72,7 +72,7 @@ typedef struct xmc_map_view {
 } xmc_map_view;
 XMC_FN void xmc_map_view_read(XMC_GLOBAL xmcHeap *heap, xmc_map_view *view) {
   xmc_u64 words;
-  xmc_load_four(&heap->magic, &view->magic, &view->data, &words, &view->map);
+  xmc_load_four_if(heap != 0, &heap->magic, &view->magic, &view->data, &words, &view->map);
   view->words = (xmc_u32)(words >> 3);
 }
 
@@ -195,7 +195,7 @@ XMC_FN void xmc_entries_write(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 pag
 XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                                 xmc_u32 pages, xmc_u32 fifo, xmc_u32 hint, xmc_u32 slabs) {
   xmc_u64 used, was, w;
-  xmc_u32 bit = 1u << (id & 31u), few;
+  xmc_u32 bit = 1u << (id & 31u);
   if (!xmc_class_is_small(cls)) {
     xmc_span_gave(heap, id >> 11, xmc_run_mask(id >> 5 & (XMC_SPAN_PAGES - 1u), pages), 0);
     xmc_hint_push(heap, id >> 5, fifo, hint);
@@ -203,24 +203,48 @@ XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   }
   cls = xmc_slab_class(cls);
   id = slabs + (id >> 5);
-  few = xmc_slab_is_parked(cls);
-  pages = (xmc_class_blocks(cls - XMC_CLASSES, 1) + 31u) >> 5;
-  used = xmc_word_make(cls, pages, xmc_full_mask(pages) & ~bit) | XMC_WORD_LISTED | XMC_WORD_PARKED;
-  w = xmc_retire_or_hint64((int)few, xmc_word_at(heap, words, id), used, XMC_WORD_RETIRED,
-                           XMC_WORD_LISTED | (few ? XMC_WORD_PARKED : 0u) | bit, &was);
-  if (few && was == used) { /* all its places are back */
-    pages = id - slabs;
-    fifo = xmc_fifo_of(heap, me, cls);
-    hint = fifo != XMC_NONE ? xmc_beside32(&xmc_fifo_number(heap, fifo)->hint) : 0;
-    xmc_span_gave(heap, pages >> XMC_SPAN_SHIFT, (xmc_u64)1 << (pages & (XMC_SPAN_PAGES - 1u)), 0);
-    xmc_hint_push(heap, pages, fifo, hint);
+  if (!xmc_slab_is_parked(cls)) {
+    used = XMC_WORD_LISTED | bit;
+    w = xmc_or_hint64(xmc_word_at(heap, words, id), used);
+    if (xmc_slab_got(heap, me, words, cls, id, used, w) != XMC_NONE)
+      xmc_settle(heap, me, words, cls, id, w | used);
     return;
   }
-  used = XMC_WORD_LISTED | (few ? XMC_WORD_PARKED : 0u) | bit;
-  if ((used & ~w & XMC_WORD_PARKED) && fifo != XMC_NONE) /* the next place that this slot takes */
-    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, id + 1u);
-  if (xmc_slab_got(heap, me, words, cls, id, used, w) != XMC_NONE)
-    xmc_settle(heap, me, words, cls, id, w | used);
+  pages = xmc_parked_places(cls);
+  used = xmc_word_make(cls, pages, xmc_full_mask(pages) & ~bit) | XMC_WORD_LISTED | XMC_WORD_PARKED;
+  w = xmc_retire_or_hint64(xmc_word_at(heap, words, id), used, XMC_WORD_RETIRED,
+                           XMC_WORD_LISTED | XMC_WORD_PARKED | bit, &was);
+  if (was != used) { /* not all its places are back, or it was not parked */
+    used = w | XMC_WORD_LISTED | XMC_WORD_PARKED | bit;
+    was = 0;
+    if (xmc_word_is_whole(used) && !(used & XMC_WORD_WATCHED))
+      was = xmc_cas_hint64(xmc_word_at(heap, words, id), used, XMC_WORD_RETIRED);
+    if (was != used) {
+      if (!(w & XMC_WORD_LISTED) && fifo != XMC_NONE) /* the next place that this slot takes */
+        xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, id + 1u);
+      xmc_slab_got(heap, me, words, cls, id, XMC_WORD_LISTED | XMC_WORD_PARKED | bit, w);
+      return;
+    }
+  }
+  pages = id - slabs;
+  fifo = xmc_fifo_of(heap, me, cls);
+  hint = fifo != XMC_NONE ? xmc_beside32(&xmc_fifo_number(heap, fifo)->hint) : 0;
+  xmc_span_gave(heap, pages >> XMC_SPAN_SHIFT, (xmc_u64)1 << (pages & (XMC_SPAN_PAGES - 1u)), 0);
+  xmc_hint_push(heap, pages, fifo, hint);
+}
+
+/* A listed Superblock takes the seat of the FIFO, which was seen without an active one; else it is settled. */
+XMC_FN void xmc_seat_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
+                          xmc_u64 w, xmc_u32 fifo, xmc_u64 active) {
+  xmc_u32 item;
+  if (xmc_cas_hint64(&xmc_fifo_number(heap, fifo)->active, active, xmc_active_next(active, id)) != active) {
+    xmc_settle(heap, me, words, cls, id, w);
+    return;
+  }
+  xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->taken, 0);
+  item = cls * heap->slots + fifo - xmc_fifos_first(heap->fifo_table[cls]);
+  if (!XMC_NVIDIA || !xmc_bitmap_has(heap, &heap->busy, item))
+    xmc_bitmap_set(heap, &heap->busy, item);
 }
 
 /* All blocks of a Superblock that nobody answered for were released together, and that retired it; used: its word before,
@@ -244,14 +268,15 @@ XMC_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
     xmc_superblock_gone(heap, me, words, cls, id, pages, fifo, hint, slabs);
     return;
   }
-  if (pages > 1u)
-    xmc_entries_write(heap, cls, id >> 5, pages);
   w = used | xmc_full_mask(xmc_word_count(used)) | XMC_WORD_LISTED;
-  if (pages > 1u)
-    xmc_store_release64(xmc_word_at(heap, words, id), w);
-  else
-    xmc_store_hint64(xmc_word_at(heap, words, id), w);
-  xmc_settle(heap, me, words, cls, id, w);
+  if (pages > 1u) {
+    xmc_entries_write(heap, cls, id >> 5, pages);
+    used = xmc_cas_release64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w);
+  } else {
+    used = xmc_cas_hint64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w);
+  }
+  if (used == XMC_WORD_RETIRED) /* else a damaged arena's */
+    xmc_seat_take(heap, me, words, cls, id, w, fifo, active);
 }
 #endif
 

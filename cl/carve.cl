@@ -114,7 +114,7 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
     next = XMC_RUN_HOMES;
     XMC_AFRESH(order);
     XMC_AFRESH(fifo);
-    if (xmc_load_relaxed64(&heap->scarce)) /* what comes next for the fast path is the last resort */
+    if (xmc_scarce_near(heap)) /* what comes next for the fast path is the last resort */
       next = fifo != XMC_NONE ? XMC_RUN_HASTY : XMC_RUN_INDEX;
     page = xmc_run_search(heap, me, order, page, next);
     next = 0;

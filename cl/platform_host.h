@@ -69,6 +69,11 @@ XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, x
   *c = p[2];
   *d = p[3];
 }
+XMC_FN void xmc_load_four_if(int ask, const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c, xmc_u64 *d) {
+  *a = *b = *c = *d = 0;
+  if (ask)
+    xmc_load_four(p, a, b, c, d);
+}
 XMC_FN xmc_u64 xmc_mul_high64(xmc_u64 x, xmc_u64 y) { return (xmc_u64)((unsigned __int128)x * y >> 64); }
 XMC_FN xmc_u32 xmc_popcount32(xmc_u32 x) { return (xmc_u32)__builtin_popcount(x); }
 XMC_FN xmc_u32 xmc_lowest32(xmc_u32 x) { return (xmc_u32)__builtin_ctz(x); }

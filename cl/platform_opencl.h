@@ -14,6 +14,12 @@ XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, x
   *c = p[2];
   *d = p[3];
 }
+XMC_FN void xmc_load_four_if(int ask, XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c,
+                             xmc_u64 *d) {
+  *a = *b = *c = *d = 0;
+  if (ask)
+    xmc_load_four(p, a, b, c, d);
+}
 #endif
 XMC_FN xmc_u64 xmc_mul_high64(xmc_u64 x, xmc_u64 y) { return mul_hi(x, y); }
 XMC_FN xmc_u32 xmc_popcount32(xmc_u32 x) { return popcount(x); }
@@ -95,9 +101,9 @@ XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expe
 XMC_FN xmc_u64 xmc_or_release64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 bits) {
   return ask ? xmc_or_release64(p, bits) : 0;
 }
-XMC_FN xmc_u64 xmc_retire_or_hint64(int all, XMC_GLOBAL xmc_u64 *p, xmc_u64 used, xmc_u64 retired, xmc_u64 bits,
+XMC_FN xmc_u64 xmc_retire_or_hint64(XMC_GLOBAL xmc_u64 *p, xmc_u64 used, xmc_u64 retired, xmc_u64 bits,
                                     xmc_u64 *was) {
-  *was = all ? xmc_cas_hint64(p, used, retired) : 0;
+  *was = xmc_cas_hint64(p, used, retired);
   return xmc_or_hint64(p, bits);
 }
 XMC_FN xmc_u32 xmc_exchange_row(XMC_GLOBAL xmc_u32 *p, xmc_u32 n, xmc_u32 v, xmc_u32 step) {

@@ -47,7 +47,8 @@ XMC_FN void xmc_view_read(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_view *view)
   view->data = (xmc_u32)(data >> 4);
   view->words = (xmc_u32)(words >> 3);
   view->first = xmc_fifos_first(fifos);
-  view->count = magic == XMC_MAGIC ? xmc_fifos_count(fifos) : 0;
+  /* The second half of the words' offset, too, so that it is read together with the rest. */
+  view->count = magic == XMC_MAGIC && words >> 40 == 0 ? xmc_fifos_count(fifos) : 0;
 }
 
 /* The caller's FIFO of this class, counted as in fifo_table, or XMC_NONE in an unbuffered heap */
@@ -165,16 +166,24 @@ XMC_FN void xmc_say_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, 
  * the ring, and the slot's hint finds the last one. */
 XMC_FN xmc_u32 xmc_slab_is_parked(xmc_u32 cls) { return cls >= XMC_CLASSES + 7u; }
 
+/* Their places: 128 and 160, 192 and 224, from 256 bytes on */
+XMC_FN xmc_u32 xmc_parked_places(xmc_u32 cls) {
+  return cls < XMC_CLASSES + 9u ? 4u : cls < XMC_CLASSES + 11u ? 3u : 2u;
+}
+
 /* A place of a slab went back: `set` was added to the slab's word, which was w before. Returns XMC_NONE, or the slab's id if
  * the caller must answer for it now. */
 XMC_FN xmc_u32 xmc_slab_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                             xmc_u64 set, xmc_u64 w) {
   XMC_AFRESH64(heap);
+  xmc_u32 item;
   set |= w;
   xmc_say_whole(heap, words, cls, id, set);
-  if (set & ~w & XMC_WORD_PARKED)
-    xmc_bitmap_set(heap, &heap->parked, cls * heap->spans * XMC_SPAN_PAGES + xmc_id_page(heap, id));
-  else if (!(w & XMC_WORD_LISTED))
+  if (set & ~w & XMC_WORD_PARKED) {
+    item = cls * heap->spans * XMC_SPAN_PAGES + xmc_id_page(heap, id);
+    if (!XMC_NVIDIA || !xmc_bitmap_has(heap, &heap->parked, item))
+      xmc_bitmap_set(heap, &heap->parked, item);
+  } else if (!(w & XMC_WORD_LISTED))
     return id;
   /* Somebody answers for the slab. If it is wholly free and another one is in use here, it goes. */
   if (xmc_word_is_whole(set) && ((set & XMC_WORD_PARKED) || !xmc_is_active_here(heap, me, cls, id)) &&
@@ -368,7 +377,7 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   /* The next one takes the seat, and gives its blocks at the same time. */
   old = xmc_cas_hint64(&xmc_fifo_number(heap, seat->fifo)->active, seat->active,
                        xmc_active_next(seat->active, next));
-  scarce = xmc_scarce_look(heap);
+  scarce = xmc_scarce_near(heap);
   w = xmc_word_guess(cls);
   take = xmc_seat_claim(heap, words, cls, want, next, seat->fifo, &w);
   xmc_fifo_moved(heap, cls, seat, next, old, scarce);
@@ -399,7 +408,7 @@ XMC_FN xmc_claim xmc_slab_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
     else if (xmc_active_id(old) == XMC_NONE)
       xmc_fifo_mark_busy(heap, cls, seat->fifo - xmc_fifos_first(heap->fifo_table[cls]));
     seat->active = old == seat->active ? xmc_active_next(old, id) : old;
-    if (xmc_scarce_look(heap)) /* it was in nobody's sight for a moment */
+    if (xmc_scarce_near(heap)) /* it was in nobody's sight for a moment */
       xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
   }
   w = xmc_load_relaxed64(xmc_word_at(heap, words, id));

@@ -104,11 +104,9 @@ XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
 XMC_FN void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   xmc_map_view view;
   xmc_place place;
-  if (!heap)
-    return;
   XMC_OWN(heap);
   xmc_map_view_read(heap, &view); /* while the pointer may be on its way */
-  if (!ptr)
+  if (!ptr || !heap)
     return;
   xmc_find(heap, view, ptr, &place);
   if (place.rest == 0 && place.cls < XMC_CLASSES)

@@ -41,9 +41,9 @@ XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, xmc_u64 *p, xmc_u64 expected, xmc_u
 XMC_FN xmc_u64 xmc_or_release64_if(int ask, xmc_u64 *p, xmc_u64 bits) {
   return ask ? xmc_or_release64(p, bits) : 0;
 }
-XMC_FN xmc_u64 xmc_retire_or_hint64(int all, xmc_u64 *p, xmc_u64 used, xmc_u64 retired, xmc_u64 bits,
+XMC_FN xmc_u64 xmc_retire_or_hint64(xmc_u64 *p, xmc_u64 used, xmc_u64 retired, xmc_u64 bits,
                                     xmc_u64 *was) {
-  *was = all ? xmc_cas_hint64(p, used, retired) : 0;
+  *was = xmc_cas_hint64(p, used, retired);
   return xmc_or_hint64(p, bits);
 }
 XMC_FN xmc_u32 xmc_exchange_row(xmc_u32 *p, xmc_u32 n, xmc_u32 v, xmc_u32 step) {
