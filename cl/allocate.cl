@@ -181,13 +181,11 @@ XMC_FN int xmc_entries_drop(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page,
           0xffu) == cls;
 }
 
-/* Writes them again. */
-XMC_FN void xmc_entries_write(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page, xmc_u32 pages) {
-  XMC_GLOBAL xmc_u32 *entry = xmc_page_entry(heap, page);
-  xmc_u32 first = XMC_MAP(cls, 0, xmc_class_blocks(cls, pages)), i;
-  XMC_ROLLED
-  for (i = 1; i < pages; i++)
-    xmc_store_relaxed32(entry + i, first + XMC_MAP(0, i, 0));
+/* … and again. */
+XMC_FN int xmc_entries_restore(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page, xmc_u32 pages) {
+  return (xmc_exchange_row(xmc_page_entry(heap, page), pages, XMC_MAP(cls, 0, xmc_class_blocks(cls, pages)),
+                           XMC_MAP(0, 1, 0)) &
+          0xffu) == (XMC_CLASS_OLD | cls);
 }
 
 /* The memory of a Superblock goes back that was retired with all its blocks, `used`: its word before; and `hint`: of its
@@ -197,7 +195,7 @@ XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   xmc_u64 used, was, w;
   xmc_u32 bit = 1u << (id & 31u);
   if (!xmc_class_is_small(cls)) {
-    xmc_span_gave(heap, id >> 11, xmc_run_mask(id >> 5 & (XMC_SPAN_PAGES - 1u), pages), 0);
+    xmc_run_gave(heap, id >> 5, pages);
     xmc_hint_push(heap, id >> 5, fifo, hint);
     return;
   }
@@ -229,7 +227,7 @@ XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   pages = id - slabs;
   fifo = xmc_fifo_of(heap, me, cls);
   hint = fifo != XMC_NONE ? xmc_beside32(&xmc_fifo_number(heap, fifo)->hint) : 0;
-  xmc_span_gave(heap, pages >> XMC_SPAN_SHIFT, (xmc_u64)1 << (pages & (XMC_SPAN_PAGES - 1u)), 0);
+  xmc_run_gave(heap, pages, 1u);
   xmc_hint_push(heap, pages, fifo, hint);
 }
 
@@ -269,13 +267,10 @@ XMC_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
     return;
   }
   w = used | xmc_full_mask(xmc_word_count(used)) | XMC_WORD_LISTED;
-  if (pages > 1u) {
-    xmc_entries_write(heap, cls, id >> 5, pages);
-    used = xmc_cas_release64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w);
-  } else {
-    used = xmc_cas_hint64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w);
-  }
-  if (used == XMC_WORD_RETIRED) /* else a damaged arena's */
+  if (pages > 1u && !xmc_entries_restore(heap, cls, id >> 5, pages))
+    return;
+  if (xmc_cas_hint64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w) ==
+      XMC_WORD_RETIRED) /* else a damaged arena's */
     xmc_seat_take(heap, me, words, cls, id, w, fifo, active);
 }
 #endif

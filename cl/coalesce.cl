@@ -315,7 +315,7 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
   /* All lanes walk along: most often this is all. */
   /* All of one that nobody answers for? Then it goes back with this release. */
   used = xmc_word_make(place.cls, lanes, 0);
-  all = lanes >= 8u && bits == xmc_full_mask(lanes);
+  all = lanes >= 8u && lanes <= 32u && bits == 0xffffffffu >> (32u - lanes);
   old = xmc_retire_or_release64_if(ask, all, xmc_word_at(heap, words, place.id), used, XMC_WORD_RETIRED,
                                    XMC_WORD_LISTED | bits, &was);
   fifos = xmc_load_fixed64_if(ask && all, &heap->fifo_table[place.cls]); /* beside it, if it goes back */

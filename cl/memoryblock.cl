@@ -35,12 +35,10 @@ XMC_FN xmc_u64 xmc_run_starts(xmc_u64 x, xmc_u32 n) {
   return x;
 }
 
-/* Gives pages of one span back. The caller owns them, and nothing refers to them any more. `release`: what is written there
- * is still on its way. */
-XMC_FN void xmc_span_gave(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask, int release) {
+/* Gives pages of one span back. The caller owns them, and nothing refers to them any more. */
+XMC_FN void xmc_span_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) {
   XMC_AFRESH64(heap);
-  xmc_u64 old = release ? xmc_or_release64(xmc_span_word(heap, span), mask)
-                        : xmc_or_hint64(xmc_span_word(heap, span), mask);
+  xmc_u64 old = xmc_or_release64(xmc_span_word(heap, span), mask);
   xmc_u32 gained = xmc_run_orders(old | mask);
   XMC_AFRESH(gained); /* one after the other, not side by side */
   XMC_AFRESH64(old);
@@ -49,8 +47,20 @@ XMC_FN void xmc_span_gave(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask, 
     xmc_index_add(heap, 0, span, gained);
 }
 
-XMC_FN void xmc_span_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) {
-  xmc_span_gave(heap, span, mask, 1);
+/* The same for a run of 1, 2, 4, 8 or 16 pages at a multiple of it, for one who waited for what was written there. */
+XMC_FN void xmc_run_gave(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
+  xmc_u32 span = page >> XMC_SPAN_SHIFT, ones = (1u << pages) - 1u;
+  xmc_u64 old;
+  page &= XMC_SPAN_PAGES - 1u;
+  old = xmc_or_hint64(xmc_span_word(heap, span), (xmc_u64)ones << page);
+  if ((~(xmc_u32)(old >> (page ^ pages)) & ones) && xmc_run_is_there(old, pages))
+    return; /* the neighbour is in use, and such a run was there before: most often */
+  XMC_AFRESH64(old);
+  old |= (xmc_u64)ones << page;
+  XMC_ROLLED
+  while (pages < XMC_SPAN_PAGES && !(~(old >> ((page & ~(pages - 1u)) ^ pages)) & (((xmc_u64)1 << pages) - 1u)))
+    pages *= 2u;
+  xmc_index_add(heap, 0, span, 2u * pages - 1u); /* a run of so many, and so each of its halves */
 }
 
 XMC_FN void xmc_run_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {

@@ -45,6 +45,16 @@ XMC_FN xmc_u32 xmc_run_orders(xmc_u64 x) {
   return orders | (xmc_u32)x << 6;
 }
 
+/* Are all bits of some byte of x set? */
+XMC_FN int xmc_has_whole_byte(xmc_u32 x) { return (((x & 0x7f7f7f7fu) + 0x01010101u) & x & 0x80808080u) != 0; }
+
+/* Is it easy to see that x has `pages` set bits, a power of two, at a multiple of that? */
+XMC_FN int xmc_run_is_there(xmc_u64 x, xmc_u32 pages) {
+  if (pages == 1u)
+    return x != 0;
+  return pages <= 8u && (xmc_has_whole_byte((xmc_u32)x) | xmc_has_whole_byte((xmc_u32)(x >> 32)));
+}
+
 /* The union of a word's eight bytes */
 XMC_FN xmc_u32 xmc_index_union(xmc_u64 word) {
   xmc_u32 x = (xmc_u32)(word >> 32) | (xmc_u32)word;
