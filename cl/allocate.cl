@@ -212,7 +212,7 @@ XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   used = xmc_word_make(cls, pages, xmc_full_mask(pages) & ~bit) | XMC_WORD_LISTED | XMC_WORD_PARKED;
   w = xmc_retire_or_hint64(xmc_word_at(heap, words, id), used, XMC_WORD_RETIRED,
                            XMC_WORD_LISTED | XMC_WORD_PARKED | bit, &was);
-  if (was != used) { /* not all its places are back, or it was not parked */
+  if (was != used || !(w & XMC_WORD_LISTED)) { /* not all its places are back, or it was not parked */
     used = w | XMC_WORD_LISTED | XMC_WORD_PARKED | bit;
     was = 0;
     if (xmc_word_is_whole(used) && !(used & XMC_WORD_WATCHED))
@@ -241,8 +241,7 @@ XMC_FN void xmc_seat_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, x
   }
   xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->taken, 0);
   item = cls * heap->slots + fifo - xmc_fifos_first(heap->fifo_table[cls]);
-  if (!XMC_NVIDIA || !xmc_bitmap_has(heap, &heap->busy, item))
-    xmc_bitmap_set(heap, &heap->busy, item);
+  xmc_bitmap_ensure(heap, &heap->busy, item);
 }
 
 /* All blocks of a Superblock that nobody answered for were released together, and that retired it; used: its word before,

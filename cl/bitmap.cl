@@ -9,8 +9,9 @@
  * bits are set on all levels. Whoever gives an item the thing sets the bit afterwards, always by a
  * read-modify-write. Whoever finds a set bit wrong clears it and then looks at the item once more
  * (xmc_bitmap_clear's callers), setting it again if need be. The read-modify-writes on the word order the
- * two: either the clearing one sees the item's new state, or the bit is set after it was cleared. Each
- * level is to the words below what level 0 is to the items.
+ * two: either the clearing one sees the item's new state, or the bit is set after it was cleared. (Where what was used was
+ * done for everybody, XMC_USED_IS_DONE, a load that finds the bit set does as well: whoever clears it then looks at the
+ * item later still.) Each level is to the words below what level 0 is to the items.
  */
 #ifndef XMC_BITMAP_CL
 #define XMC_BITMAP_CL
@@ -35,6 +36,13 @@ XMC_FN void xmc_bitmap_set(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap
   XMC_AFRESH(item);
   if (xmc_bitmap_fill(heap, map, 1, item >> 6) && xmc_bitmap_fill(heap, map, 2, item >> 12))
     xmc_bitmap_fill(heap, map, 3, item >> 18);
+}
+
+/* The same where the bit is most often set already, for a caller who gave the item the thing by a read-modify-write and
+ * used its value. */
+XMC_FN void xmc_bitmap_ensure(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 item) {
+  if (!XMC_USED_IS_DONE || !(xmc_load_relaxed64(xmc_bitmap_word(heap, map, 0, item)) >> (item & 63u) & 1u))
+    xmc_bitmap_set(heap, map, item);
 }
 
 XMC_FN void xmc_bitmap_clear(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 item) {

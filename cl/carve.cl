@@ -35,8 +35,7 @@ XMC_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u64 sc
 XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                                  xmc_u32 count, xmc_u32 take, xmc_seat seat, xmc_u32 *data) {
   XMC_AFRESH64(heap);
-  xmc_u64 w = xmc_word_make(cls, count, xmc_full_mask(count) & ~take),
-          scarce = xmc_scarce_near(heap);
+  xmc_u64 w = xmc_word_make(cls, count, xmc_full_mask(count) & ~take), scarce = xmc_scarce_near(heap);
   *data = (xmc_u32)(xmc_load_fixed64(&heap->data) >> 4);
   if (!xmc_word_free(w)) {
     xmc_store_relaxed64(xmc_word_at(heap, words, id), w);

@@ -319,7 +319,7 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
   old = xmc_retire_or_release64_if(ask, all, xmc_word_at(heap, words, place.id), used, XMC_WORD_RETIRED,
                                    XMC_WORD_LISTED | bits, &was);
   fifos = xmc_load_fixed64_if(ask && all, &heap->fifo_table[place.cls]); /* beside it, if it goes back */
-  if (ask && all && was == used) {
+  if (ask && all && was == used && (old & XMC_WORD_LISTED)) {            /* the fetch-or was done, too */
     xmc_superblock_released(heap, me, words, place.cls, place.id, used, fifos);
     return;
   }

@@ -58,7 +58,8 @@ XMC_FN void xmc_run_gave(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) 
   XMC_AFRESH64(old);
   old |= (xmc_u64)ones << page;
   XMC_ROLLED
-  while (pages < XMC_SPAN_PAGES && !(~(old >> ((page & ~(pages - 1u)) ^ pages)) & (((xmc_u64)1 << pages) - 1u)))
+  while (pages < XMC_SPAN_PAGES &&
+         !(~(old >> ((page & ~(pages - 1u)) ^ pages)) & (((xmc_u64)1 << pages) - 1u)))
     pages *= 2u;
   xmc_index_add(heap, 0, span, 2u * pages - 1u); /* a run of so many, and so each of its halves */
 }

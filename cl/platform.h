@@ -4,6 +4,8 @@
  *   xmc_load_relaxed32/64, xmc_load_acquire32/64, xmc_store_relaxed32/64, xmc_store_release64,
  *   xmc_cas_relaxed32/64, xmc_cas_acquire64, xmc_cas_release32/64, xmc_cas_acq_rel64,
  *   xmc_load_four (plain; four words at a multiple of 16 bytes, all at once),
+ *   xmc_load_fixed32/64 (plain: fields of the header that never change), xmc_load_near32 (relaxed, but may be as old as
+ *   the caller's last acquire), xmc_load_four_if(ask, …): zeros unless ask
  *   xmc_or_release64, xmc_and_acquire64,
  *   xmc_cas_hint32/64, xmc_or_hint64, xmc_and_hint64, xmc_add_relaxed64, xmc_add_acq_rel64
  *     at device scope; read-modify-writes return the old value; hints order as acquire and release do, for
@@ -19,8 +21,12 @@
  *   xmc_lanes             set of lanes
  *   xmc_lanes_matching(key), xmc_lanes_count(m), xmc_lanes_below(m): lanes of m before me
  *   xmc_lanes_first(m), xmc_lanes_drop(m, n): without the n lowest; xmc_lane()
- *   xmc_cas_acquire64_if(ask, …), xmc_or_release64_if(ask, …): only if ask, else they return `expected` and 0
+ *   xmc_cas_acquire64_if(ask, …), xmc_or_release64_if(ask, …), xmc_load_fixed64_if(ask, p): only if ask, else they
+ *                         return `expected` and 0
  *   xmc_retire_or_release64_if(ask, all, …): with a CAS on the same word right before it, if all
+ *   xmc_retire_or_hint64(p, used, retired, bits, &was): both, always, as hints
+ *   xmc_exchange_row(p, n, v, step): sets p[1 … n - 1] to v + step, v + 2 step …, n a power of two, p a multiple of 8
+ *                         bytes; returns what was there, united. Done when it returns, or released by the next hint
  *   xmc_lanes_share(m, lane, &a, &b): a and b of that lane of m, and what it acquired; m is the set of callers
  *   xmc_lanes_any(predicate): for lanes that leave a loop together; may be the lane's own predicate
  *   xmc_shuffle32(m, value, lane), xmc_lanes_or32(m, value), xmc_lanes_sync(m): m is the set of callers
@@ -59,6 +65,11 @@
 /* New Superblocks no larger than what asks for them needs (xmc_carve_order) */
 #ifndef XMC_CARVE_TO_FIT
 #define XMC_CARVE_TO_FIT XMC_SIMT
+#endif
+
+/* Where an access whose value was used has been done for every work-item of the device: an access behind it is later. */
+#ifndef XMC_USED_IS_DONE
+#define XMC_USED_IS_DONE XMC_NVIDIA
 #endif
 
 /* Before loops off the fast path: unrolled they would cost registers and instruction cache. For the same

@@ -44,7 +44,6 @@ XMC_HOST_LOAD(xmc_load_acquire64, xmc_u64, __ATOMIC_ACQUIRE)
 XMC_HOST_STORE(xmc_store_relaxed32, xmc_u32, __ATOMIC_RELAXED)
 XMC_HOST_STORE(xmc_store_relaxed64, xmc_u64, __ATOMIC_RELAXED)
 XMC_HOST_STORE(xmc_store_release64, xmc_u64, __ATOMIC_RELEASE)
-#define xmc_store_hint64 xmc_store_release64
 XMC_HOST_CAS(xmc_cas_relaxed32, xmc_u32, __ATOMIC_RELAXED)
 XMC_HOST_CAS(xmc_cas_relaxed64, xmc_u64, __ATOMIC_RELAXED)
 XMC_HOST_CAS(xmc_cas_acquire64, xmc_u64, __ATOMIC_ACQUIRE)

@@ -48,9 +48,11 @@ XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, x
   *c = y;
   *d = z;
 }
-XMC_FN void xmc_load_four_if(int ask, XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c, xmc_u64 *d) {
+XMC_FN void xmc_load_four_if(int ask, XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c,
+                             xmc_u64 *d) {
   xmc_u64 w, x, y, z;
-  __asm volatile("{ .reg .pred q; setp.ne.s32 q, %5, 0; mov.b64 %0, 0; mov.b64 %1, 0; mov.b64 %2, 0; mov.b64 %3, 0; @q ld.global.v2.u64 {%0, %1}, [%4]; @q ld.global.v2.u64 {%2, %3}, [%4 + 16]; }"
+  __asm volatile("{ .reg .pred q; setp.ne.s32 q, %5, 0; mov.b64 %0, 0; mov.b64 %1, 0; mov.b64 %2, 0; mov.b64 "
+                 "%3, 0; @q ld.global.v2.u64 {%0, %1}, [%4]; @q ld.global.v2.u64 {%2, %3}, [%4 + 16]; }"
                  : "=&l"(w), "=&l"(x), "=&l"(y), "=&l"(z)
                  : "l"(p), "r"(ask));
   *a = w;
@@ -60,7 +62,6 @@ XMC_FN void xmc_load_four_if(int ask, XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, x
 }
 XMC_PTX_STORE(xmc_store_relaxed32, xmc_u32, "r", "st.relaxed.gpu.global.u32")
 XMC_PTX_STORE(xmc_store_relaxed64, xmc_u64, "l", "st.relaxed.gpu.global.u64")
-XMC_PTX_STORE(xmc_store_hint64, xmc_u64, "l", "st.relaxed.gpu.global.u64")
 XMC_PTX_STORE(xmc_store_release64, xmc_u64, "l", "st.release.gpu.global.u64")
 XMC_PTX_CAS(xmc_cas_relaxed32, xmc_u32, "r", "atom.relaxed.gpu.global.cas.b32")
 XMC_PTX_CAS(xmc_cas_relaxed64, xmc_u64, "l", "atom.relaxed.gpu.global.cas.b64")
@@ -206,10 +207,11 @@ XMC_FN xmc_u64 xmc_retire_or_release64_if(int ask, int all, XMC_GLOBAL xmc_u64 *
 XMC_FN xmc_u64 xmc_retire_or_hint64(XMC_GLOBAL xmc_u64 *p, xmc_u64 used, xmc_u64 retired, xmc_u64 bits,
                                     xmc_u64 *was) {
   xmc_u64 old, seen;
-  __asm volatile("atom.relaxed.gpu.global.cas.b64 %1, [%2], %3, %4; atom.relaxed.gpu.global.or.b64 %0, [%2], %5;"
-                 : "=&l"(old), "=&l"(seen)
-                 : "l"(p), "l"(used), "l"(retired), "l"(bits)
-                 : "memory");
+  __asm volatile(
+      "atom.relaxed.gpu.global.cas.b64 %1, [%2], %3, %4; atom.relaxed.gpu.global.or.b64 %0, [%2], %5;"
+      : "=&l"(old), "=&l"(seen)
+      : "l"(p), "l"(used), "l"(retired), "l"(bits)
+      : "memory");
   *was = seen;
   return old;
 }

@@ -44,8 +44,6 @@ XMC_FN void xmc_store_release64(XMC_GLOBAL xmc_u64 *p, xmc_u64 v) {
   xmc_store_relaxed64(p, v);
 }
 
-#define xmc_store_hint64 xmc_store_release64
-
 #define XMC_ATOM_CAS(name, type, cast, op, before, after) \
   XMC_FN type name(XMC_GLOBAL type *p, type expected, type desired) { \
     type old; \

@@ -33,7 +33,6 @@ XMC_C11_LOAD(xmc_load_acquire64, xmc_u64, XMC_A64, memory_order_acquire)
 XMC_C11_STORE(xmc_store_relaxed32, xmc_u32, XMC_A32, memory_order_relaxed)
 XMC_C11_STORE(xmc_store_relaxed64, xmc_u64, XMC_A64, memory_order_relaxed)
 XMC_C11_STORE(xmc_store_release64, xmc_u64, XMC_A64, memory_order_release)
-#define xmc_store_hint64 xmc_store_release64
 XMC_C11_CAS(xmc_cas_relaxed32, xmc_u32, XMC_A32, memory_order_relaxed, memory_order_relaxed)
 XMC_C11_CAS(xmc_cas_relaxed64, xmc_u64, XMC_A64, memory_order_relaxed, memory_order_relaxed)
 XMC_C11_CAS(xmc_cas_acquire64, xmc_u64, XMC_A64, memory_order_acquire, memory_order_relaxed)

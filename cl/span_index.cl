@@ -46,7 +46,9 @@ XMC_FN xmc_u32 xmc_run_orders(xmc_u64 x) {
 }
 
 /* Are all bits of some byte of x set? */
-XMC_FN int xmc_has_whole_byte(xmc_u32 x) { return (((x & 0x7f7f7f7fu) + 0x01010101u) & x & 0x80808080u) != 0; }
+XMC_FN int xmc_has_whole_byte(xmc_u32 x) {
+  return (((x & 0x7f7f7f7fu) + 0x01010101u) & x & 0x80808080u) != 0;
+}
 
 /* Is it easy to see that x has `pages` set bits, a power of two, at a multiple of that? */
 XMC_FN int xmc_run_is_there(xmc_u64 x, xmc_u32 pages) {
@@ -73,11 +75,11 @@ XMC_FN void xmc_index_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xm
   xmc_u64 old;
   XMC_ROLLED
   for (; level < XMC_INDEX_LEVELS && orders; level++, i >>= 3) {
-#if XMC_NVIDIA
-    old = xmc_load_relaxed64(xmc_index_word(heap, level, i)) >> (8u * (i & 7u));
-    if (!(orders & ~(xmc_u32)old))
-      return;
-#endif
+    if (XMC_USED_IS_DONE) { /* most often they are all there (bitmap.cl) */
+      old = xmc_load_relaxed64(xmc_index_word(heap, level, i)) >> (8u * (i & 7u));
+      if (!(orders & ~(xmc_u32)old))
+        return;
+    }
     old = xmc_or_hint64(xmc_index_word(heap, level, i), (xmc_u64)orders << (8u * (i & 7u)));
     orders &= ~xmc_index_union(old); /* who adds the first to a word answers for the level above */
   }

@@ -181,8 +181,7 @@ XMC_FN xmc_u32 xmc_slab_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
   xmc_say_whole(heap, words, cls, id, set);
   if (set & ~w & XMC_WORD_PARKED) {
     item = cls * heap->spans * XMC_SPAN_PAGES + xmc_id_page(heap, id);
-    if (!XMC_NVIDIA || !xmc_bitmap_has(heap, &heap->parked, item))
-      xmc_bitmap_set(heap, &heap->parked, item);
+    xmc_bitmap_ensure(heap, &heap->parked, item);
   } else if (!(w & XMC_WORD_LISTED))
     return id;
   /* Somebody answers for the slab. If it is wholly free and another one is in use here, it goes. */

@@ -4,6 +4,7 @@
  */
 #include "support/simt.h"
 #define XMC_SIMT 1
+#define XMC_USED_IS_DONE 1
 #define XMC_HOST_LANES "support/simt_lanes.h"
 #define XMC_HOST_STEP() simt_step()
 #define XMC_HOST_THREAD() (simt_number() + 1u)
