@@ -21,6 +21,12 @@ static void size_classes(void **state) {
     assert_true(xmc_class_blocks(cls, pages) * bytes <= pages << XMC_PAGE_SHIFT);
     assert_true((xmc_class_blocks(cls, pages) + 1) * bytes > pages << XMC_PAGE_SHIFT ||
                 xmc_class_blocks(cls, pages) == 32);
+    /* slabs of few places are the parked ones, and say how many they have */
+    if (xmc_class_is_small(cls)) {
+      xmc_u32 places = (xmc_class_blocks(cls, 1) + 31) / 32;
+      assert_int_equal(xmc_slab_is_parked(xmc_slab_class(cls)), places <= 4);
+      assert_true(places > 4 || xmc_parked_places(xmc_slab_class(cls)) == places);
+    }
   }
   assert_int_equal(previous, XMC_MAX_CLASS_BYTES);
   for (size = 1; size <= XMC_MAX_CLASS_BYTES; size++) {
@@ -371,6 +377,34 @@ static void runs_of_bits(void **state) {
   }
 }
 
+/* A run of pages comes back to a span of which the index knows all: then it knows the new ones too, and no others. */
+static void runs_that_come_back(void **state) {
+  xmcHeap *heap = core_heap(8u << 20, CORE_SLOTS_DEFAULT, 0, XMC_COALESCE_CLASS);
+  uint64_t seed = 11;
+  xmc_u32 i;
+  (void)state;
+  for (i = 0; i < 200000; i++) {
+    xmc_u32 span = (xmc_u32)(core_random(&seed) % (heap->spans - 1)), pages = 1u << core_random(&seed) % 5,
+            page;
+    xmc_u64 word = core_random(&seed), *index = xmc_index_word(heap, 0, span), mask;
+    uint32_t dense = (uint32_t)(core_random(&seed) % 4);
+    while (dense--)
+      word |= core_random(&seed);
+    for (page = 4; i % 3 == 0 && page < 64; page += 8) /* long runs */
+      word |= (core_random(&seed) & 3u) ? (xmc_u64)0xff << (page & ~7u) : 0;
+    page = (xmc_u32)(core_random(&seed) % 64) / pages * pages;
+    mask = xmc_run_mask(page, pages);
+    word &= ~mask;
+    *xmc_span_word(heap, span) = word;
+    *index = (*index & ~((xmc_u64)0xff << 8 * (span & 7u))) | (xmc_u64)xmc_run_orders(word)
+                                                                  << 8 * (span & 7u);
+    xmc_run_gave(heap, span * XMC_SPAN_PAGES + page, pages);
+    assert_true(*xmc_span_word(heap, span) == (word | mask));
+    assert_int_equal(*index >> 8 * (span & 7u) & 0xffu, xmc_run_orders(word | mask));
+  }
+  core_heap_free(heap);
+}
+
 typedef struct run_crowd {
   xmcHeap *heap;
   uint32_t *owners;
@@ -493,7 +527,7 @@ int main(void) {
       cmocka_unit_test(fifo_threads),        cmocka_unit_test(bits),
       cmocka_unit_test(superblock_life),     cmocka_unit_test(superblock_threads),
       cmocka_unit_test(runs_of_bits),        cmocka_unit_test(memoryblocks_alone),
-      cmocka_unit_test(memoryblock_threads),
+      cmocka_unit_test(memoryblock_threads), cmocka_unit_test(runs_that_come_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

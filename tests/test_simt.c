@@ -24,7 +24,7 @@ typedef struct crowd {
   xmcHeap *heap;
   block rows[GROUPS * SIMT_LANES][ROW];
   uint64_t random[GROUPS * SIMT_LANES], group_random[GROUPS * SIMT_LANES];
-  uint32_t rounds, largest;
+  uint32_t rounds, largest, own_one_in; /* in one of so many rounds each lane does something else */
   uint64_t refused, wrong, bad;
 } crowd;
 
@@ -59,7 +59,7 @@ static void live(uint32_t number, void *data) {
   for (round = 0; round < c->rounds; round++) {
     uint64_t own = core_random(&c->random[number]), r = core_random(&c->group_random[number]);
     block *b, made;
-    if (r % 4u == 0)
+    if (r % c->own_one_in == 0)
       r = own;
     b = &c->rows[r >> 8 & 3u ? number : (number + 77u) % (GROUPS * SIMT_LANES)][(r >> 10) % ROW];
     if (b->words) {
@@ -114,7 +114,8 @@ static void intact(crowd *c) {
     fail_msg("%s", report.message);
 }
 
-static void crowds(xmc_u32 slots, uint32_t largest, uint32_t diverge_one_in) {
+/* In a heap of 4 MiB, which is full most of the time, or with room for all. */
+static void crowds(size_t bytes, xmc_u32 slots, uint32_t largest, uint32_t diverge_one_in) {
   crowd *c = calloc(1, sizeof *c);
   simt s;
   uint32_t i, launch;
@@ -122,8 +123,9 @@ static void crowds(xmc_u32 slots, uint32_t largest, uint32_t diverge_one_in) {
   memset(&s, 0, sizeof s);
   s.groups = GROUPS;
   s.diverge_one_in = diverge_one_in;
-  c->heap = core_heap(4u << 20, slots, 0xfffffff0u, XMC_COALESCING);
+  c->heap = core_heap(bytes, slots, 0xfffffff0u, XMC_COALESCING);
   c->largest = largest;
+  c->own_one_in = bytes > (4u << 20) ? 64 : 4;
   c->rounds = 40;
   for (i = 0; i < GROUPS * SIMT_LANES; i++) {
     c->random[i] = 1000003u + 7u * i;
@@ -134,7 +136,7 @@ static void crowds(xmc_u32 slots, uint32_t largest, uint32_t diverge_one_in) {
     run(&s, live, c);
     intact(c);
   }
-  assert_true(c->refused > 0 && c->bad > 0); /* or the heap was never full */
+  assert_true(c->bad > 0 && (c->refused > 0) == (bytes <= 4u << 20));
   assert_int_equal(c->heap->failed_requests, c->refused);
   assert_int_equal(c->heap->invalid_frees + c->heap->double_frees, c->bad);
   run(&s, drop_row, c);
@@ -148,17 +150,24 @@ static void crowds(xmc_u32 slots, uint32_t largest, uint32_t diverge_one_in) {
 
 static void few_fifos(void **state) {
   (void)state;
-  crowds(1, 24000, 0);
-  crowds(4, 24000, 5);
+  crowds(4u << 20, 1, 24000, 0);
+  crowds(4u << 20, 4, 24000, 5);
 }
 static void no_fifos(void **state) {
   (void)state;
-  crowds(0, 24000, 3);
+  crowds(4u << 20, 0, 24000, 3);
+}
+/* Sub-groups that free what they took together: whole Superblocks, and slabs, go back with their release. */
+static void whole_superblocks(void **state) {
+  uint32_t k;
+  (void)state;
+  for (k = 0; k < 12; k++)
+    crowds(96u << 20, 1u << k % 6, k % 2 ? 8192 : 40000, k % 3 * 40);
 }
 static void many_fifos(void **state) {
   (void)state;
-  crowds(CORE_SLOTS_DEFAULT, 24000, 0);
-  crowds(CORE_SLOTS_DEFAULT, 120000, 7);
+  crowds(4u << 20, CORE_SLOTS_DEFAULT, 24000, 0);
+  crowds(4u << 20, CORE_SLOTS_DEFAULT, 120000, 7);
 }
 
 /* What the others of a sub-group see of one claim: the blocks side by side */
@@ -196,6 +205,7 @@ static void lanes_ask_together(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(lanes_ask_together), cmocka_unit_test(few_fifos),
-                                     cmocka_unit_test(no_fifos), cmocka_unit_test(many_fifos)};
+                                     cmocka_unit_test(no_fifos), cmocka_unit_test(many_fifos),
+                                     cmocka_unit_test(whole_superblocks)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
