@@ -28,6 +28,7 @@
 #ifndef XMC_COALESCE_CL
 #define XMC_COALESCE_CL
 #include "allocate.cl"
+#include "give_back.cl"
 
 #ifndef XMC_COALESCING
 #define XMC_COALESCING XMC_COALESCE_CLASS

@@ -10,6 +10,8 @@
  *          | none
  *   last resort: other slots' FIFOs, parked ones (steal.cl), wholly free ones of every class (reclaim.cl)
  *
+ * (Slabs of four and fewer places are parked instead when a whole Superblock goes back: give_back.cl.)
+ *
  * `active` is the head of the queue, looked at without dequeuing. As long as it has blocks a claim costs
  * one load of it and one CAS on its word; a release costs one fetch-or. An exhausted active Superblock
  * keeps its listed bit until the next visitor, so malloc, free, malloc on one FIFO touch no FIFO word.

@@ -1,0 +1,129 @@
+/* A whole Superblock that goes back with its release: all its blocks were freed by one sub-group at the same time, and
+ * nobody answered for it.
+ *
+ *   release   CAS: used, no block free  -->  RETIRED    (coalesce.cl; what the users wrote was waited for)
+ *                |
+ *   read the FIFO of my slot and class;  pages 1 … of the run lead nowhere from now on
+ *                |
+ *                +-- it has no active one: the Superblock takes the seat, whole
+ *                |
+ *                +-- small class: its place goes back to the slab
+ *                |         slab of more than four places:  fetch-or, and who finds it unlisted answers for it
+ *                |         of two, three, four:            fetch-or, it is parked; the last place: CAS to RETIRED
+ *                |                                                                      |
+ *                +-- others: its pages go back to their span, by one fetch-or  <--------+
+ *
+ * Who retired a word owns its memory until the fetch-or that gives it back. So each step must have been done before the next:
+ * all are read-modify-writes whose values are used (platform.h: hints), and none needs a fence of its own.
+ */
+#ifndef XMC_GIVE_BACK_CL
+#define XMC_GIVE_BACK_CL
+#include "allocate.cl"
+#if XMC_SIMT
+
+/* The entries of the second and further pages of a retired Superblock, a power of two at a multiple of it: they must not
+ * lead to it once they are something else. That was done when this returns. 0: they were no such entries. */
+XMC_FN int xmc_entries_drop(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page, xmc_u32 pages) {
+  return (xmc_exchange_row(xmc_page_entry(heap, page), pages, XMC_MAP(XMC_CLASS_OLD | cls, 0, 0),
+                           XMC_MAP(0, 1, 0)) &
+          0xffu) == cls;
+}
+
+/* … and again. */
+XMC_FN int xmc_entries_restore(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page, xmc_u32 pages) {
+  return (xmc_exchange_row(xmc_page_entry(heap, page), pages, XMC_MAP(cls, 0, xmc_class_blocks(cls, pages)),
+                           XMC_MAP(0, 1, 0)) &
+          0xffu) == (XMC_CLASS_OLD | cls);
+}
+
+/* A place of a slab of few places goes back, `bit` of its word; `fifo`: of the Superblock's class. Most often the slab is
+ * parked and this is its first place, or its last: then the CAS takes the slab out of use. */
+XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                  xmc_u32 id, xmc_u32 bit, xmc_u32 fifo, xmc_u32 slabs) {
+  xmc_u32 places = xmc_parked_places(cls), hint;
+  xmc_u64 set = XMC_WORD_LISTED | XMC_WORD_PARKED | bit, now, was, w;
+  now = xmc_word_make(cls, places, xmc_full_mask(places) & ~bit) | XMC_WORD_LISTED | XMC_WORD_PARKED;
+  w = xmc_retire_or_hint64(xmc_word_at(heap, words, id), now, XMC_WORD_RETIRED, set, &was);
+  if (was != now || !(w & XMC_WORD_LISTED)) { /* not all its places are back, or it was not parked */
+    now = w | set;
+    was = 0;
+    if (xmc_word_is_whole(now) && !(now & XMC_WORD_WATCHED))
+      was = xmc_cas_hint64(xmc_word_at(heap, words, id), now, XMC_WORD_RETIRED);
+    if (was != now) {
+      if (!(w & XMC_WORD_LISTED) && fifo != XMC_NONE) /* the next place that this slot takes */
+        xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, id + 1u);
+      xmc_slab_got(heap, me, words, cls, id, set, w);
+      return;
+    }
+  }
+  id -= slabs;
+  fifo = xmc_fifo_of(heap, me, cls);
+  hint = fifo != XMC_NONE ? xmc_beside32(&xmc_fifo_number(heap, fifo)->hint) : 0;
+  xmc_run_gave(heap, id, 1u);
+  xmc_hint_push(heap, id, fifo, hint);
+}
+
+/* The memory of a retired Superblock goes back. `fifo`, `hint`: of its class here; slabs: the first slab's id. */
+XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
+                                xmc_u32 pages, xmc_u32 fifo, xmc_u32 hint, xmc_u32 slabs) {
+  xmc_u32 bit = 1u << (id & 31u);
+  xmc_u64 w;
+  if (!xmc_class_is_small(cls)) {
+    xmc_run_gave(heap, id >> 5, pages);
+    xmc_hint_push(heap, id >> 5, fifo, hint);
+    return;
+  }
+  cls = xmc_slab_class(cls);
+  id = slabs + (id >> 5);
+  if (xmc_slab_is_parked(cls)) {
+    xmc_parked_place_gone(heap, me, words, cls, id, bit, fifo, slabs);
+    return;
+  }
+  w = xmc_or_hint64(xmc_word_at(heap, words, id), XMC_WORD_LISTED | bit);
+  if (xmc_slab_got(heap, me, words, cls, id, XMC_WORD_LISTED | bit, w) != XMC_NONE)
+    xmc_settle(heap, me, words, cls, id, w | XMC_WORD_LISTED | bit);
+}
+
+/* A listed Superblock takes the seat of the FIFO, which was seen without an active one; else it is settled. */
+XMC_FN void xmc_seat_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
+                          xmc_u64 w, xmc_u32 fifo, xmc_u64 active) {
+  xmc_u32 item;
+  if (xmc_cas_hint64(&xmc_fifo_number(heap, fifo)->active, active, xmc_active_next(active, id)) != active) {
+    xmc_settle(heap, me, words, cls, id, w);
+    return;
+  }
+  xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->taken, 0);
+  item = cls * heap->slots + fifo - xmc_fifos_first(heap->fifo_table[cls]);
+  xmc_bitmap_ensure(heap, &heap->busy, item);
+}
+
+/* All blocks of a Superblock that nobody answered for were released together, and that retired it; used: its word before,
+ * fifos: of its class. It becomes the active one here if there is none, else it goes back. */
+XMC_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                    xmc_u32 id, xmc_u64 used, xmc_u64 fifos) {
+  XMC_AFRESH64(heap);
+  xmc_u32 count = xmc_fifos_count(fifos), fifo = XMC_NONE, hint = 0, pages = 1, slabs = heap->pages * 32u;
+  xmc_u64 active = 0, w;
+  if (count) {
+    fifo = xmc_fifos_first(fifos) + xmc_slot_hint(me, count);
+    hint = xmc_beside32(&xmc_fifo_number(heap, fifo)->hint);
+    active = xmc_beside64(&xmc_fifo_number(heap, fifo)->active);
+  }
+  if (xmc_class_order(cls) > 0) { /* while that is on its way */
+    pages = xmc_superblock_pages(cls, xmc_word_count(used));
+    if (pages > 1u && !xmc_entries_drop(heap, cls, id >> 5, pages))
+      return;
+  }
+  if (xmc_active_id(active) != XMC_NONE) {
+    xmc_superblock_gone(heap, me, words, cls, id, pages, fifo, hint, slabs);
+    return;
+  }
+  w = used | xmc_full_mask(xmc_word_count(used)) | XMC_WORD_LISTED;
+  if (pages > 1u && !xmc_entries_restore(heap, cls, id >> 5, pages))
+    return;
+  if (xmc_cas_hint64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w) ==
+      XMC_WORD_RETIRED) /* else a damaged arena's */
+    xmc_seat_take(heap, me, words, cls, id, w, fifo, active);
+}
+#endif
+#endif
