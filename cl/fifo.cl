@@ -97,9 +97,6 @@ XMC_FN xmc_u32 xmc_fifo_dequeue_seen(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 head, xm
   return XMC_NONE;
 }
 
-/* Of the words that hold ids, which is the i-th of a FIFO: the active one, the tail, then the messages */
-XMC_FN xmc_u32 xmc_fifo_word(xmc_u32 i) { return i < 2u ? i : i + 2u; }
-
 XMC_FN int xmc_fifo_is_empty(XMC_GLOBAL xmc_fifo *fifo) {
   xmc_u32 head = xmc_load_acquire32(&fifo->head);
   return xmc_message_number(xmc_load_acquire64(&fifo->tail)) - head + 1u == 0;

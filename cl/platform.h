@@ -21,9 +21,8 @@
  *   xmc_lanes             set of lanes
  *   xmc_lanes_matching(key), xmc_lanes_count(m), xmc_lanes_below(m): lanes of m before me
  *   xmc_lanes_first(m), xmc_lanes_drop(m, n): without the n lowest; xmc_lane()
- *   xmc_cas_acquire64_if(ask, …), xmc_or_release64_if(ask, …), xmc_load_fixed64_if(ask, p): only if ask, else they
- *                         return `expected` and 0
- *   xmc_retire_or_release64_if(ask, all, …): with a CAS on the same word right before it, if all
+ *   xmc_cas_acquire64_if(ask, …), xmc_load_fixed64_if(ask, p): only if ask, else they return `expected` and 0
+ *   xmc_retire_or_release64_if(ask, all, …): a fetch-or if ask, with a CAS on the same word right before it if all
  *   xmc_retire_or_hint64(p, used, retired, bits, &was): both, always, as hints
  *   xmc_exchange_row(p, n, v, step): sets p[1 … n - 1] to v + step, v + 2 step …, n a power of two, p a multiple of 8
  *                         bytes; returns what was there, united. Done when it returns, or released by the next hint

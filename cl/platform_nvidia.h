@@ -177,16 +177,7 @@ XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expe
                  : "memory");
   return old;
 }
-XMC_FN xmc_u64 xmc_or_release64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 bits) {
-  xmc_u64 old;
-  __asm volatile(
-      "{ .reg .pred q; setp.ne.s32 q, %3, 0; mov.b64 %0, 0; @q atom.release.gpu.global.or.b64 %0, [%1], %2; }"
-      : "=&l"(old)
-      : "l"(p), "l"(bits), "r"(ask)
-      : "memory");
-  return old;
-}
-/* The same; and if `all`, before it a CAS from `used` to `retired`, in which all the bits are set: so if it succeeds the
+/* A fetch-or with release, only if `ask`; and if `all`, before it a CAS from `used` to `retired`, in which all the bits are set: so if it succeeds the
  * fetch-or changes nothing. Both are on their way at once, behind one fence, which stands before the CAS whether that
  * succeeds or not. *was: what the CAS found. */
 XMC_FN xmc_u64 xmc_retire_or_release64_if(int ask, int all, XMC_GLOBAL xmc_u64 *p, xmc_u64 used,
