@@ -13,7 +13,7 @@
 XMC_FN XMC_GLOBAL char *xmc_block_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 data, xmc_u32 cls, xmc_u32 id,
                                      xmc_u32 bit) {
   return (XMC_GLOBAL char *)heap + ((xmc_u64)data << 4) + ((xmc_u64)(id >> 5) << XMC_PAGE_SHIFT) +
-         ((id & 31u) * 32u + bit) * xmc_class_bytes(cls);
+         ((xmc_class_is_small(cls) ? id & 31u : 0) * 32u + bit) * xmc_class_bytes(cls);
 }
 XMC_FN XMC_GLOBAL char *xmc_block_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 bit) {
   return xmc_block_at(heap, (xmc_u32)(heap->data >> 4), cls, id, bit);
@@ -22,12 +22,12 @@ XMC_FN XMC_GLOBAL char *xmc_block_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls,
 /* Makes a claimed run a Memoryblock. */
 XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
   xmc_u32 i;
-  XMC_DEBUG_REMEMBER(heap, page, pages, XMC_CLASS_MEMORYBLOCK, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0));
+  XMC_DEBUG_REMEMBER(heap, page, pages, XMC_CLASS_MEMORYBLOCK, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
   XMC_ROLLED
   for (i = 1; i < pages; i++)
-    xmc_store_relaxed32(xmc_page_entry(heap, page + i), XMC_MAP(XMC_CLASS_BODY, 0, 0));
+    xmc_store_relaxed32(xmc_page_entry(heap, page + i), XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
   xmc_store_relaxed64(xmc_word_of(heap, page * 32u), xmc_word_memoryblock(pages));
-  xmc_store_relaxed32(xmc_page_entry(heap, page), XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0));
+  xmc_store_relaxed32(xmc_page_entry(heap, page), XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
 }
 
 /* A run of pages as one block, its address a multiple of `align` pages (a power of two) if that of page 0 is one of a
@@ -85,18 +85,18 @@ XMC_FN void xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL con
   /* No branch before the access: the header's first word stands in for an entry that is not there. */
   xmc_u32 entry = xmc_load_relaxed32((XMC_GLOBAL xmc_u32 *)((XMC_GLOBAL char *)heap + (inside ? at : 0))),
           block;
-  xmc_u32 back = (entry >> 8) & 0xffu,
+  xmc_u32 back = xmc_map_back(entry),
           r = ((xmc_u32)offset & (XMC_PAGE_BYTES - 1u)) + (back << XMC_PAGE_SHIFT);
-  place->cls = inside ? entry & 0xffu : XMC_CLASS_NONE;
+  place->cls = inside ? xmc_map_class(entry) : XMC_CLASS_NONE;
   place->id = (xmc_u32)page * 32u;
   place->bit = 0;
   place->rest = r;
   if (place->cls < XMC_CLASSES) {
     block = xmc_class_divide(r, place->cls);
     place->rest = r - block * xmc_class_bytes(place->cls);
-    place->id = ((xmc_u32)page - back) * 32u + (block >> 5);
+    place->id = ((xmc_u32)page - back) * 32u + xmc_map_place(entry) + (block >> 5);
     place->bit = block & 31u;
-    if (block >= entry >> 16)
+    if (block >= xmc_map_blocks(entry))
       place->cls = XMC_CLASS_NONE;
   }
 }
@@ -134,7 +134,7 @@ XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
                                       xmc_u32 id, xmc_u64 w) {
   XMC_AFRESH64(heap);
   w = xmc_superblock_retire(xmc_word_at(heap, words, id), cls, w);
-  return w ? xmc_give_back(heap, me, words, cls, id, w) : XMC_NONE;
+  return w ? xmc_give_back(heap, me, words, cls, id) : XMC_NONE;
 }
 
 /* Is that all? Most often: somebody answers for the Superblock, none of the frees was a bad one, and it does
@@ -142,7 +142,7 @@ XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
 XMC_FN int xmc_release_is_all(xmc_u32 cls, xmc_u32 bits, xmc_u32 lanes, xmc_u64 old) {
   return (old & (XMC_WORD_LISTED | XMC_WORD_PARKED | XMC_WORD_WATCHED)) == XMC_WORD_LISTED &&
          !(bits & xmc_word_free(old)) && xmc_popcount32(bits) == lanes &&
-         (xmc_class_order(cls) == 0 || !xmc_word_is_whole(old | bits));
+         (!xmc_class_is_long(cls) || !xmc_word_is_whole(old | bits));
 }
 
 /* The rest of a release, when there is more to do. */
@@ -161,7 +161,7 @@ XMC_COLD_FN void xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u
      * became so bit by bit while another one is active here. */
     if (xmc_word_class(old) != cls || !xmc_word_free(old) || !xmc_word_is_whole(now) ||
         !(bits & ~xmc_word_free(old)) || /* a bad free changes nothing */
-        (!(old & XMC_WORD_PARKED) && (xmc_class_order(cls) == 0 || xmc_is_active_here(heap, me, cls, id))))
+        (!(old & XMC_WORD_PARKED) && (!xmc_class_is_long(cls) || xmc_is_active_here(heap, me, cls, id))))
       return;
     id = xmc_retire_listed(heap, me, words, cls, id, now);
     if (id == XMC_NONE)

@@ -17,8 +17,8 @@
  *   span (1 MiB)  = 64 pages, whose free bits are one word
  *   page (16 KiB) = unit of Memoryblocks (runs of pages); one of
  *      slab        1 to 32 Superblocks of one small class, state word at words[32 pages + page]
- *      Superblock  1, 2, 4, 8 or 16 pages that hold 1 to 32 Basicblocks of 512 B to 8 KiB,
- *                  state word at words[32 * first page]
+ *      Superblock  1, 2, 4, 8 or 16 pages, at a multiple of it, that hold 1 to 32 Basicblocks of 512 B to 8 KiB,
+ *                  state word at words[32 * first page + 16 + log2 of the pages]
  *      Memoryblock 1 or more pages handed out as one block, state word at words[32 * first page]
  *   A Superblock of a small class (16 to 448 B) is slot j of a slab; state word at words[32 page + j].
  *
@@ -38,7 +38,8 @@
  *   W in use and not watched   =>  its page's bit in the whole bitmap is set
  *   room was never scarce      =>  all bits of the whole bitmap are set
  *   W not in use               <=>  W == XMC_WORD_RETIRED, which no free can change
- *   free bit of P set          =>  the map entry of P leads to P's own words or nowhere
+ *   free bit of P set          =>  the map entry of P leads to words that are not in use: P's own, or the one of a run
+ *                                  that held P; a longer or shorter run at the same page has another word
  *   2^k pages at a multiple of 2^k are free in span s  =>  bit k of byte s of the index is set, on all levels
  * While calls are under way each implication may lag behind by the calls under way.
  */
@@ -76,7 +77,7 @@ typedef uint64_t xmc_u64;
 #endif
 
 /* The magic word names the layout and the debug level: a program built for others refuses the heap. */
-#define XMC_LAYOUT_VERSION 5
+#define XMC_LAYOUT_VERSION 6
 #define XMC_MAGIC_OF(debug) (((xmc_u64)0x584d616cu << 32) | (xmc_u64)(debug) << 16 | XMC_LAYOUT_VERSION)
 #define XMC_MAGIC XMC_MAGIC_OF(XMC_DEBUG)
 
@@ -98,8 +99,6 @@ typedef uint64_t xmc_u64;
 #define XMC_CLASS_MEMORYBLOCK 0xfdu /* first page of a Memoryblock */
 #define XMC_CLASS_BODY 0xfeu        /* further pages of a Memoryblock */
 #define XMC_CLASS_NONE 0xffu
-#define XMC_CLASS_OLD \
-  0x40u /* + class: further pages of a Superblock that went back; until they are used again */
 
 /* State words */
 #define XMC_WORD_LISTED ((xmc_u64)1 << 32)
@@ -110,10 +109,13 @@ typedef uint64_t xmc_u64;
 #define XMC_WORD_RETIRED \
   (((xmc_u64)XMC_CLASS_NONE << XMC_WORD_CLASS_SHIFT) | XMC_WORD_PARKED | XMC_WORD_LISTED | 0xffffffffu)
 
-/* Page map: class in bits 0..7, pages back to the first page of the run in bits 8..15, number of
- * Basicblocks of the run (Superblocks of a slab counted by their Basicblocks) in bits 16..31. */
-#define XMC_MAP(cls, back, blocks) ((xmc_u32)(cls) | (xmc_u32)(back) << 8 | (xmc_u32)(blocks) << 16)
-#define XMC_MAP_NONE XMC_MAP(XMC_CLASS_NONE, 0, 0)
+/* Page map: class in bits 0..7, pages back to the first page of the run in bits 8..11, the place of its (first) state
+ * word among that page's in bits 12..16, number of Basicblocks of the run (Superblocks of a slab counted by their
+ * Basicblocks) in bits 17..31. */
+#define XMC_MAP(cls, back, place, blocks) \
+  ((xmc_u32)(cls) | (xmc_u32)(back) << 8 | (xmc_u32)(place) << 12 | (xmc_u32)(blocks) << 17)
+#define XMC_MAP_NONE XMC_MAP(XMC_CLASS_NONE, 0, 0, 0)
+#define XMC_RUN_PLACE 16u /* + log2 of its pages: the place of a run's state word; in slabs of 16 B a Superblock's */
 
 /* The papers' FIFO (2011, figure 7) of 32-bit Superblock ids, and the Superblock in use beside it. */
 #define XMC_FIFO_SIZE 4u /* messages; a power of two, so that sequence numbers may wrap */
@@ -211,6 +213,12 @@ XMC_FN XMC_GLOBAL char *xmc_page_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 page)
 /* Fields of an entry of fifo_table. FIFO n is at (xmc_fifo *)heap + n. */
 XMC_FN xmc_u32 xmc_fifos_first(xmc_u64 entry) { return (xmc_u32)entry; }
 XMC_FN xmc_u32 xmc_fifos_count(xmc_u64 entry) { return (xmc_u32)(entry >> 32); }
+
+/* Fields of an entry of the page map */
+XMC_FN xmc_u32 xmc_map_class(xmc_u32 entry) { return entry & 0xffu; }
+XMC_FN xmc_u32 xmc_map_back(xmc_u32 entry) { return entry >> 8 & 0xfu; }
+XMC_FN xmc_u32 xmc_map_place(xmc_u32 entry) { return entry >> 12 & 0x1fu; }
+XMC_FN xmc_u32 xmc_map_blocks(xmc_u32 entry) { return entry >> 17; }
 
 /* Fields of a state word */
 XMC_FN xmc_u32 xmc_word_free(xmc_u64 word) { return (xmc_u32)word; }

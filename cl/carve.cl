@@ -70,11 +70,11 @@ XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_
   xmc_u32 same = xmc_load_relaxed32(entry) == first, i;
   for (i = 1; i < pages; i++)
     same &= xmc_load_relaxed32(entry + i) ==
-            (cls < XMC_CLASSES ? XMC_MAP(XMC_CLASS_OLD | cls, i, 0) : XMC_MAP(XMC_CLASS_BODY, 0, 0));
+            (cls < XMC_CLASSES ? first + XMC_MAP(0, i, 0, 0) : XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
   if (same)
     return;
   xmc_store_relaxed32((XMC_GLOBAL xmc_u32 *)xmc_page_address(heap, page), 0);
-  for (i = 1; cls < XMC_CLASSES && i < first >> 16; i++) /* each block of it */
+  for (i = 1; cls < XMC_CLASSES && i < xmc_map_blocks(first); i++) /* each block of it */
     xmc_store_relaxed32((XMC_GLOBAL xmc_u32 *)(xmc_page_address(heap, page) + i * xmc_class_bytes(cls)), 0);
 }
 #define XMC_DEBUG_REMEMBER(heap, page, pages, cls, first) xmc_debug_remember(heap, page, pages, cls, first)
@@ -127,11 +127,11 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
     xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint,
                         next ? next : XMC_HINT_ONWARD | (page + (heap->lanes << order) + 1u));
   entry = xmc_page_entry(heap, page);
-  next = XMC_MAP(cls, 0, xmc_class_blocks(cls, 1u << order));
+  next = XMC_MAP(cls, 0, xmc_class_is_small(cls) ? 0 : XMC_RUN_PLACE + order, xmc_class_blocks(cls, 1u << order));
   XMC_DEBUG_REMEMBER(heap, page, 1u << order, cls, next);
   XMC_ROLLED
   for (i = 0; i < 1u << order; i++)
-    xmc_store_relaxed32(entry + i, next + XMC_MAP(0, i, 0));
+    xmc_store_relaxed32(entry + i, next + XMC_MAP(0, i, 0, 0));
   return page;
 }
 
@@ -153,8 +153,23 @@ XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
     return 0;
   count = xmc_class_blocks(cls, 1u << order);
   take = xmc_full_mask(want < count ? want : count);
-  xmc_superblock_start(heap, me, xmc_words(heap), cls, page * 32u, count, take, seat, data);
-  return xmc_claim_make(page * 32u, take);
+  xmc_superblock_start(heap, me, xmc_words(heap), cls, xmc_run_id(page, order), count, take, seat, data);
+  return xmc_claim_make(xmc_run_id(page, order), take);
+}
+
+/* In a slab of 32 places, of 16 B, some have words that were of runs which began at this page. What the pages behind it
+ * still say of those is taken back before the slab comes into use. */
+XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
+  XMC_AFRESH64(heap);
+  xmc_u32 i, at = page | 16u, end = page + (at & -at), entry; /* the longest run that may have begun here */
+  if (end > heap->pages)
+    end = heap->pages;
+  XMC_ROLLED
+  for (i = 1; page + i < end; i++) {
+    entry = xmc_load_relaxed32(xmc_page_entry(heap, page + i));
+    if (xmc_map_class(entry) < XMC_CLASSES && xmc_map_back(entry) == i)
+      xmc_cas_hint32(xmc_page_entry(heap, page + i), entry, XMC_MAP_NONE);
+  }
 }
 
 /* Carves a new slab out of a free page: a claim of its first place. */
@@ -163,6 +178,8 @@ XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   xmc_u32 page = xmc_pages_take(heap, me, cls, 0, seat.fifo, seat.hint), id;
   if (page == XMC_NONE)
     return 0;
+  if (cls == 0)
+    xmc_runs_forget(heap, page);
   id = xmc_slab_id(heap, page);
   xmc_superblock_start(heap, me, xmc_words(heap), xmc_slab_class(cls), id,
                        (xmc_class_blocks(cls, 1) + 31u) >> 5, 1u, seat, &unused);

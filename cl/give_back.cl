@@ -3,7 +3,7 @@
  *
  *   release   CAS: used, no block free  -->  RETIRED    (coalesce.cl; what the users wrote was waited for)
  *                |
- *   read the FIFO of my slot and class;  pages 1 … of the run lead nowhere from now on
+ *   read the FIFO of my slot and class
  *                |
  *                +-- it has no active one: the Superblock takes the seat, whole
  *                |
@@ -20,21 +20,6 @@
 #define XMC_GIVE_BACK_CL
 #include "allocate.cl"
 #if XMC_SIMT
-
-/* The entries of the second and further pages of a retired Superblock, a power of two at a multiple of it: they must not
- * lead to it once they are something else. That was done when this returns. 0: they were no such entries. */
-XMC_FN int xmc_entries_drop(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page, xmc_u32 pages) {
-  return (xmc_exchange_row(xmc_page_entry(heap, page), pages, XMC_MAP(XMC_CLASS_OLD | cls, 0, 0),
-                           XMC_MAP(0, 1, 0)) &
-          0xffu) == cls;
-}
-
-/* … and again. */
-XMC_FN int xmc_entries_restore(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page, xmc_u32 pages) {
-  return (xmc_exchange_row(xmc_page_entry(heap, page), pages, XMC_MAP(cls, 0, xmc_class_blocks(cls, pages)),
-                           XMC_MAP(0, 1, 0)) &
-          0xffu) == (XMC_CLASS_OLD | cls);
-}
 
 /* A place of a slab of few places goes back, `bit` of its word; `fifo`: of the Superblock's class. Most often the slab is
  * parked and this is its first place, or its last: then the CAS takes the slab out of use. */
@@ -65,11 +50,11 @@ XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
 
 /* The memory of a retired Superblock goes back. `fifo`, `hint`: of its class here; slabs: the first slab's id. */
 XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
-                                xmc_u32 pages, xmc_u32 fifo, xmc_u32 hint, xmc_u32 slabs) {
+                                xmc_u32 fifo, xmc_u32 hint, xmc_u32 slabs) {
   xmc_u32 bit = 1u << (id & 31u);
   xmc_u64 w;
   if (!xmc_class_is_small(cls)) {
-    xmc_run_gave(heap, id >> 5, pages);
+    xmc_run_gave(heap, id >> 5, xmc_run_pages(id));
     xmc_hint_push(heap, id >> 5, fifo, hint);
     return;
   }
@@ -102,25 +87,18 @@ XMC_FN void xmc_seat_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, x
 XMC_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                     xmc_u32 id, xmc_u64 used, xmc_u64 fifos) {
   XMC_AFRESH64(heap);
-  xmc_u32 count = xmc_fifos_count(fifos), fifo = XMC_NONE, hint = 0, pages = 1, slabs = heap->pages * 32u;
+  xmc_u32 count = xmc_fifos_count(fifos), fifo = XMC_NONE, hint = 0, slabs = heap->pages * 32u;
   xmc_u64 active = 0, w;
   if (count) {
     fifo = xmc_fifos_first(fifos) + xmc_slot_hint(me, count);
     hint = xmc_beside32(&xmc_fifo_number(heap, fifo)->hint);
     active = xmc_beside64(&xmc_fifo_number(heap, fifo)->active);
   }
-  if (xmc_class_order(cls) > 0) { /* while that is on its way */
-    pages = xmc_superblock_pages(cls, xmc_word_count(used));
-    if (pages > 1u && !xmc_entries_drop(heap, cls, id >> 5, pages))
-      return;
-  }
   if (xmc_active_id(active) != XMC_NONE) {
-    xmc_superblock_gone(heap, me, words, cls, id, pages, fifo, hint, slabs);
+    xmc_superblock_gone(heap, me, words, cls, id, fifo, hint, slabs);
     return;
   }
   w = used | xmc_full_mask(xmc_word_count(used)) | XMC_WORD_LISTED;
-  if (pages > 1u && !xmc_entries_restore(heap, cls, id >> 5, pages))
-    return;
   if (xmc_cas_hint64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w) ==
       XMC_WORD_RETIRED) /* else a damaged arena's */
     xmc_seat_take(heap, me, words, cls, id, w, fifo, active);

@@ -24,8 +24,6 @@
  *   xmc_cas_acquire64_if(ask, …), xmc_load_fixed64_if(ask, p): only if ask, else they return `expected` and 0
  *   xmc_retire_or_release64_if(ask, all, …): a fetch-or if ask, with a CAS on the same word right before it if all
  *   xmc_retire_or_hint64(p, used, retired, bits, &was): both, always, as hints
- *   xmc_exchange_row(p, n, v, step): sets p[1 … n - 1] to v + step, v + 2 step …, n a power of two, p a multiple of 8
- *                         bytes; returns what was there, united. Done when it returns, or released by the next hint
  *   xmc_lanes_share(m, lane, &a, &b): a and b of that lane of m, and what it acquired; m is the set of callers
  *   xmc_lanes_any(predicate): for lanes that leave a loop together; may be the lane's own predicate
  *   xmc_shuffle32(m, value, lane), xmc_lanes_or32(m, value), xmc_lanes_sync(m): m is the set of callers

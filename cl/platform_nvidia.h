@@ -206,35 +206,6 @@ XMC_FN xmc_u64 xmc_retire_or_hint64(XMC_GLOBAL xmc_u64 *p, xmc_u64 used, xmc_u64
   *was = seen;
   return old;
 }
-/* Two words at a time. (Exchanges are on their way together only where no branch stands between them and what is done with
- * their values.) */
-XMC_FN xmc_u32 xmc_exchange_pair(XMC_GLOBAL xmc_u32 *p, xmc_u32 a, xmc_u32 b) {
-  xmc_u64 old;
-  __asm volatile("{ .reg .b64 v; mov.b64 v, {%2, %3}; atom.relaxed.gpu.global.exch.b64 %0, [%1], v; }"
-                 : "=l"(old)
-                 : "l"(p), "r"(a), "r"(b)
-                 : "memory");
-  return (xmc_u32)old;
-}
-XMC_FN xmc_u32 xmc_exchange_row(XMC_GLOBAL xmc_u32 *p, xmc_u32 n, xmc_u32 v, xmc_u32 step) {
-  xmc_u32 old, a, b, i = 8;
-  __asm volatile("atom.relaxed.gpu.global.exch.b32 %0, [%1], %2;"
-                 : "=r"(old)
-                 : "l"(p + 1), "r"(v + step)
-                 : "memory");
-  if (n == 4u) {
-    old |= xmc_exchange_pair(p + 2, v + 2u * step, v + 3u * step);
-  } else if (n > 4u) {
-    a = xmc_exchange_pair(p + 2, v + 2u * step, v + 3u * step);
-    b = xmc_exchange_pair(p + 4, v + 4u * step, v + 5u * step);
-    old |= xmc_exchange_pair(p + 6, v + 6u * step, v + 7u * step);
-    old |= a | b;
-    XMC_ROLLED
-    for (; i < n; i += 2)
-      old |= xmc_exchange_pair(p + i, v + i * step, v + (i + 1u) * step);
-  }
-  return old;
-}
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
   xmc_u32 r;
 #if XMC_NVIDIA_REDUX

@@ -20,7 +20,7 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
   XMC_AFRESH(id);
   XMC_AFRESH(cls);
   if (w) {
-    id = xmc_give_back(heap, me, xmc_words(heap), cls, id, w);
+    id = xmc_give_back(heap, me, xmc_words(heap), cls, id);
     if (id != XMC_NONE) /* a slab with a free place again */
       xmc_put(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, me, xmc_slab_class(cls)), id);
   }
@@ -33,25 +33,24 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
  * longer, or changes just now. */
 XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page) {
   XMC_AFRESH64(heap);
-  xmc_u32 cls = xmc_load_relaxed32(xmc_page_entry(heap, page)), left = 1, result = 0, id;
+  xmc_u32 cls = xmc_load_relaxed32(xmc_page_entry(heap, page)), left = 1, result = 0, id, entry;
   xmc_u64 w;
   if (xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT)) >> (page & (XMC_SPAN_PAGES - 1u)) & 1u)
     return 0; /* free */
-  id = cls >> 16;
-  if ((cls & 0xffu) >= XMC_CLASSES || (cls & 0xff00u)) {
-    cls &= 0xffu;
+  entry = cls;
+  cls = xmc_map_class(entry);
+  if (cls >= XMC_CLASSES || xmc_map_back(entry))
     return cls >= XMC_CLASSES && cls != XMC_CLASS_MEMORYBLOCK && cls != XMC_CLASS_BODY;
-  }
-  cls &= 0xffu;
   if (xmc_class_is_small(cls)) { /* from the last one down, then the slab */
-    left = (id + 31u) >> 5;
+    left = (xmc_map_blocks(entry) + 31u) >> 5;
     left = left < 32u ? left + 1u : 33u;
   }
+  entry = xmc_map_place(entry);
   XMC_ROLLED
   for (; left > 0; left--) {
     XMC_AFRESH(cls);
     XMC_AFRESH(page);
-    id = page * 32u;
+    id = page * 32u + entry;
     if (left > 1u) {
       id += left - 2u;
     } else if (xmc_class_is_small(cls)) {

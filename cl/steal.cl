@@ -30,17 +30,18 @@ XMC_FN int xmc_is_parked(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
 XMC_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page,
                                  xmc_u32 want) {
   XMC_AFRESH64(heap);
-  xmc_u32 id = page * 32u, left = 1, take;
+  xmc_u32 id, left = 1, take;
   xmc_u64 w, next, old;
   if (page >= heap->pages)
     return 0;
   take = xmc_load_relaxed32(xmc_page_entry(heap, page));
-  if ((take & 0xffffu) != (cls < XMC_CLASSES ? cls : cls - XMC_CLASSES))
+  if (xmc_map_class(take) != (cls < XMC_CLASSES ? cls : cls - XMC_CLASSES) || xmc_map_back(take))
     return 0; /* another class by now, or inside a run */
+  id = page * 32u + xmc_map_place(take);
   if (cls >= XMC_CLASSES)
     id = xmc_slab_id(heap, page);
   else if (xmc_class_is_small(cls))
-    left = ((take >> 16) + 31u) >> 5;
+    left = (xmc_map_blocks(take) + 31u) >> 5;
   left = left < 32u ? left : 32u;
   XMC_ROLLED
   for (; left > 0; left--, id++) {

@@ -74,12 +74,10 @@ XMC_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
   xmc_bitmap_set(heap, &heap->busy, cls * heap->slots + slot);
 }
 
-/* Pages of a Superblock that is not in a slab, from its count of Basicblocks */
-XMC_FN xmc_u32 xmc_superblock_pages(xmc_u32 cls, xmc_u32 count) {
-  if (cls >= XMC_CLASSES)
-    return 1;
-  return (count * xmc_class_bytes(cls) + XMC_PAGE_BYTES - 1u) >> XMC_PAGE_SHIFT;
-}
+/* The id of a run of 2^order pages as one Superblock, and its pages. Runs of different lengths at the same page have
+ * different words: an entry that one of them left in the page map does not lead to the other. */
+XMC_FN xmc_u32 xmc_run_id(xmc_u32 page, xmc_u32 order) { return page * 32u + XMC_RUN_PLACE + order; }
+XMC_FN xmc_u32 xmc_run_pages(xmc_u32 id) { return 1u << ((id & 31u) - XMC_RUN_PLACE); }
 
 /* The next pages that the slot takes (xmc_pages_take) */
 XMC_FN void xmc_hint_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 fifo, xmc_u32 hint) {
@@ -89,18 +87,14 @@ XMC_FN void xmc_hint_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 fifo, 
   }
 }
 
-/* Returns the pages of a retired Superblock or slab. The first one's entry leads to the retired word, whoever
- * frees there again; the others', which led there too, must not once that page is something else. */
-XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u32 count) {
+/* Returns the pages of a retired Superblock or slab. Their entries still lead to the retired word, whoever frees there
+ * again. */
+XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id) {
   XMC_AFRESH64(heap);
-  xmc_u32 page = xmc_id_page(heap, id), pages = xmc_superblock_pages(cls, count),
-          fifo = xmc_fifo_of(heap, me, cls), i;
-  XMC_GLOBAL xmc_u32 *entry = xmc_page_entry(heap, page);
+  xmc_u32 page = xmc_id_page(heap, id), pages = cls < XMC_CLASSES ? xmc_run_pages(id) : 1u,
+          fifo = xmc_fifo_of(heap, me, cls);
   if (fifo != XMC_NONE)
     xmc_hint_push(heap, page, fifo, xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint));
-  XMC_ROLLED
-  for (i = 1; i < pages; i++)
-    xmc_store_relaxed32(entry + i, XMC_MAP(XMC_CLASS_OLD | cls, i, 0));
   xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), pages));
 }
 
@@ -189,19 +183,18 @@ XMC_FN xmc_u32 xmc_slab_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
   /* Somebody answers for the slab. If it is wholly free and another one is in use here, it goes. */
   if (xmc_word_is_whole(set) && ((set & XMC_WORD_PARKED) || !xmc_is_active_here(heap, me, cls, id)) &&
       xmc_superblock_retire(xmc_word_at(heap, words, id), cls, set)) {
-    xmc_pages_return(heap, me, cls, id, 1);
+    xmc_pages_return(heap, me, cls, id);
   }
   return XMC_NONE;
 }
 
 /* Gives the memory of a retired Superblock (or slab) back: its pages to the spans, or its place in the slab
  * to the slab. Returns XMC_NONE, or the slab's id if the caller must answer for the slab now. */
-XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
-                             xmc_u64 retired) {
+XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id) {
   XMC_AFRESH64(heap);
   xmc_u32 bit = 1u << (id & 31u);
   if (!xmc_class_is_small(cls)) {
-    xmc_pages_return(heap, me, cls, id, xmc_word_count(retired));
+    xmc_pages_return(heap, me, cls, id);
     return XMC_NONE;
   }
   cls = xmc_slab_class(cls);
@@ -235,7 +228,7 @@ XMC_COLD_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
       xmc_put(heap, cls, xmc_is_scarce(heap) ? XMC_NONE : slot, id);
       return;
     }
-    id = xmc_give_back(heap, me, words, cls, id, w);
+    id = xmc_give_back(heap, me, words, cls, id);
     if (id == XMC_NONE)
       return;
     cls = xmc_slab_class(cls);

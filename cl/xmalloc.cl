@@ -62,12 +62,9 @@ XMC_FN XMC_GLOBAL char *xmc_small_malloc_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 si
 /* Frees what begins no Basicblock: a Memoryblock, a compartment, or nothing. */
 XMC_COLD_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place place, XMC_GLOBAL void *ptr) {
   XMC_AFRESH64(heap);
-  xmc_u32 old = place.cls - XMC_CLASS_OLD;
   xmc_u64 header;
   if (place.rest == 0 && place.cls == XMC_CLASS_MEMORYBLOCK) {
     xmc_memoryblock_release(heap, place.id >> 5);
-  } else if (old < XMC_CLASSES && place.rest % xmc_class_bytes(old) == 0) {
-    xmc_count_double_free(heap, xmc_arena_offset(heap, ptr), 1);
   } else {
     header = xmc_compartment_find(heap, place, ptr);
     if (header)

@@ -29,7 +29,7 @@ static int page_is_free(xmcHeap *meta, xmc_u32 page) {
 }
 
 xmc_run xmc_walk_run(xmcHeap *meta, xmc_u32 page) {
-  xmc_u32 entry = *xmc_page_entry(meta, page), cls = entry & 0xffu, left = meta->pages - page;
+  xmc_u32 entry = *xmc_page_entry(meta, page), cls = xmc_map_class(entry), left = meta->pages - page;
   xmc_run run = {XMC_RUN_LOST, page, 1, cls, *xmc_word_of(meta, page * 32u)};
   if (page_is_free(meta, page)) {
     run.kind = XMC_RUN_FREE;
@@ -43,13 +43,16 @@ xmc_run xmc_walk_run(xmcHeap *meta, xmc_u32 page) {
     }
   } else if (cls < XMC_SMALL_CLASSES) {
     run.word = *xmc_word_of(meta, xmc_slab_id(meta, page));
-    if ((entry & 0xff00u) == 0 && xmc_word_class(run.word) == xmc_slab_class(cls))
+    if (xmc_map_back(entry) == 0 && xmc_word_class(run.word) == xmc_slab_class(cls))
       run.kind = XMC_RUN_SLAB;
-  } else if (cls < XMC_CLASSES && (entry & 0xff00u) == 0 && xmc_word_class(run.word) == cls) {
-    xmc_u32 count = xmc_word_count(run.word), pages = xmc_superblock_pages(cls, count);
-    if (count >= 1u && count <= 32u && pages <= left) {
-      run.kind = XMC_RUN_SUPERBLOCK;
-      run.pages = pages;
+  } else if (cls < XMC_CLASSES && xmc_map_back(entry) == 0) {
+    xmc_u32 order = xmc_map_place(entry) - XMC_RUN_PLACE;
+    if (order <= xmc_class_order(cls) && 1u << order <= left) {
+      run.word = *xmc_word_of(meta, xmc_run_id(page, order));
+      if (xmc_word_class(run.word) == cls) {
+        run.kind = XMC_RUN_SUPERBLOCK;
+        run.pages = 1u << order;
+      }
     }
   }
   return run;
@@ -58,7 +61,7 @@ xmc_run xmc_walk_run(xmcHeap *meta, xmc_u32 page) {
 void xmc_walk_superblocks(xmcHeap *meta, const xmc_run *run, xmc_superblock_visitor visit, void *data) {
   xmc_u64 base = (xmc_u64)run->page << XMC_PAGE_SHIFT;
   if (run->kind == XMC_RUN_SUPERBLOCK) {
-    visit(data, run, run->page * 32u, run->word, base);
+    visit(data, run, xmc_run_id(run->page, xmc_lowest32(run->pages)), run->word, base);
   } else if (run->kind == XMC_RUN_SLAB) {
     xmc_u32 n = (xmc_class_blocks(run->cls, 1) + 31u) / 32u, j;
     for (j = 0; j < n; j++) {

@@ -40,14 +40,6 @@ XMC_FN xmc_u64 xmc_retire_or_hint64(xmc_u64 *p, xmc_u64 used, xmc_u64 retired, x
   *was = xmc_cas_hint64(p, used, retired);
   return xmc_or_hint64(p, bits);
 }
-XMC_FN xmc_u32 xmc_exchange_row(xmc_u32 *p, xmc_u32 n, xmc_u32 v, xmc_u32 step) {
-  xmc_u32 old = 0, i;
-  for (i = 1; i < n; i++) {
-    old |= xmc_load_relaxed32(p + i);
-    xmc_store_relaxed32(p + i, v + i * step);
-  }
-  return old;
-}
 XMC_FN xmc_u64 xmc_retire_or_release64_if(int ask, int all, xmc_u64 *p, xmc_u64 used, xmc_u64 retired,
                                           xmc_u64 bits, xmc_u64 *was) {
   *was = ask && all ? xmc_cas_release64(p, used, retired) : 0;
