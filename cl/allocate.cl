@@ -25,9 +25,9 @@ XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u3
   XMC_DEBUG_REMEMBER(heap, page, pages, XMC_CLASS_MEMORYBLOCK, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
   XMC_ROLLED
   for (i = 1; i < pages; i++)
-    xmc_store_relaxed32(xmc_page_entry(heap, page + i), XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
+    xmc_store_relaxed64(xmc_page_entry(heap, page + i), XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
   xmc_store_relaxed64(xmc_word_of(heap, page * 32u), xmc_word_memoryblock(pages));
-  xmc_store_relaxed32(xmc_page_entry(heap, page), XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
+  xmc_store_relaxed64(xmc_page_entry(heap, page), XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
 }
 
 /* A run of pages as one block, its address a multiple of `align` pages (a power of two) if that of page 0 is one of a
@@ -76,35 +76,40 @@ XMC_FN void xmc_map_view_read(XMC_GLOBAL xmcHeap *heap, xmc_map_view *view) {
   view->words = (xmc_u32)(words >> 3);
 }
 
-XMC_FN void xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL const void *ptr,
-                     xmc_place *place) {
+/* 1: a Basicblock begins there. */
+XMC_FN int xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL const void *ptr,
+                    xmc_place *place) {
   xmc_u64 offset = (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap) - view.data;
   xmc_u64 page = offset >> XMC_PAGE_SHIFT;
   int inside = (view.magic == XMC_MAGIC) & (page < view.map >> 32);
-  xmc_u64 at = (view.map & 0xffffffffu) + 4u * page;
+  xmc_u64 at = (view.map & 0xffffffffu) + 8u * page;
   /* No branch before the access: the header's first word stands in for an entry that is not there. */
-  xmc_u32 entry = xmc_load_relaxed32((XMC_GLOBAL xmc_u32 *)((XMC_GLOBAL char *)heap + (inside ? at : 0))),
-          block;
-  xmc_u32 back = xmc_map_back(entry),
-          r = ((xmc_u32)offset & (XMC_PAGE_BYTES - 1u)) + (back << XMC_PAGE_SHIFT);
-  place->cls = inside ? xmc_map_class(entry) : XMC_CLASS_NONE;
-  place->id = (xmc_u32)page * 32u;
-  place->bit = 0;
-  place->rest = r;
+  xmc_u64 entry = xmc_load_relaxed64((XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + (inside ? at : 0))), n;
+  xmc_u32 low = inside ? (xmc_u32)entry : XMC_MAP_NONE, back = xmc_map_back(low), block;
+  xmc_u32 inverse = xmc_map_inverse(entry);
+  XMC_AFRESH(inverse); /* else it is multiplied in 64 bits */
+  place->rest = ((xmc_u32)offset & (XMC_PAGE_BYTES - 1u)) + (back << XMC_PAGE_SHIFT);
+  n = xmc_class_divide(place->rest, inverse);
+  block = (xmc_u32)(n >> 32);
+  place->cls = xmc_map_class(low);
+  place->id = ((xmc_u32)page - back) * 32u + xmc_map_place(low) + (block >> 5);
+  place->bit = block & 31u;
+  if (block < xmc_map_blocks(low) && (xmc_u32)n < inverse) {
+    place->rest = 0;
+    return 1;
+  }
   if (place->cls < XMC_CLASSES) {
-    block = xmc_class_divide(r, place->cls);
-    place->rest = r - block * xmc_class_bytes(place->cls);
-    place->id = ((xmc_u32)page - back) * 32u + xmc_map_place(entry) + (block >> 5);
-    place->bit = block & 31u;
-    if (block >= xmc_map_blocks(entry))
+    place->rest -= block * xmc_class_bytes(place->cls);
+    if (block >= xmc_map_blocks(low))
       place->cls = XMC_CLASS_NONE;
   }
+  return 0;
 }
 
-XMC_FN void xmc_find_block(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr, xmc_place *place) {
+XMC_FN int xmc_find_block(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr, xmc_place *place) {
   xmc_map_view view;
   xmc_map_view_read(heap, &view);
-  xmc_find(heap, view, ptr, place);
+  return xmc_find(heap, view, ptr, place);
 }
 
 XMC_FN xmc_u64 xmc_arena_offset(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) {

@@ -10,7 +10,8 @@
  *   whole      bitmap            pages that may hold wholly free Superblocks which nobody watches
  *   index      5 levels          spans with free runs of 1, 2, 4 … 64 pages      1 B a span
  *   free_pages ulong[spans]      bit i of word s: page 64 s + i is free         8 B / MiB
- *   page_map   uint[pages]       what a page is used for                        4 B / 16 KiB
+ *   page_map   ulong[pages]      what a page is used for                        8 B / 16 KiB
+ *   hints      uint[pages]       stacks of pages that slots returned            4 B / 16 KiB
  *   words      ulong[33 pages]   state words of Superblocks and slabs           264 B / 16 KiB
  *   data       pages of 16 KiB, what users get
  *
@@ -109,9 +110,16 @@ typedef uint64_t xmc_u64;
 #define XMC_WORD_RETIRED \
   (((xmc_u64)XMC_CLASS_NONE << XMC_WORD_CLASS_SHIFT) | XMC_WORD_PARKED | XMC_WORD_LISTED | 0xffffffffu)
 
-/* Page map: class in bits 0..7, pages back to the first page of the run in bits 8..11, the place of its (first) state
- * word among that page's in bits 12..16, number of Basicblocks of the run (Superblocks of a slab counted by their
- * Basicblocks) in bits 17..31. */
+/* Page map: from a page to its run.
+ *
+ *    63            32 31        17 16   12 11   8 7      0
+ *   +----------------+------------+-------+------+--------+
+ *   |     inverse    |   blocks   | place | back |  class |
+ *   +----------------+------------+-------+------+--------+
+ *
+ * back: pages back to the first page of the run; place: of its (first) state word among that page's; blocks: Basicblocks
+ * of the run, of all Superblocks of a slab; inverse: 2^32 / their bytes, rounded up. Runs that are none of Basicblocks
+ * have the class only. */
 #define XMC_MAP(cls, back, place, blocks) \
   ((xmc_u32)(cls) | (xmc_u32)(back) << 8 | (xmc_u32)(place) << 12 | (xmc_u32)(blocks) << 17)
 #define XMC_MAP_NONE XMC_MAP(XMC_CLASS_NONE, 0, 0, 0)
@@ -198,12 +206,12 @@ XMC_FN XMC_GLOBAL xmc_u64 *xmc_word_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, 
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_span_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
   return xmc_at64(heap, heap->free_pages) + span;
 }
-XMC_FN XMC_GLOBAL xmc_u32 *xmc_page_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
-  return (XMC_GLOBAL xmc_u32 *)((XMC_GLOBAL char *)heap + heap->page_map) + page;
+XMC_FN XMC_GLOBAL xmc_u64 *xmc_page_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
+  return (XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + heap->page_map) + page;
 }
 /* Behind the page map: the hint under this page's in its FIFO's stack (xmc_pages_take) */
 XMC_FN XMC_GLOBAL xmc_u32 *xmc_next_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
-  return xmc_page_entry(heap, heap->pages + page);
+  return (XMC_GLOBAL xmc_u32 *)xmc_page_entry(heap, heap->pages) + page;
 }
 XMC_FN xmc_u64 xmc_data_bytes(XMC_GLOBAL xmcHeap *heap) { return (xmc_u64)heap->pages << XMC_PAGE_SHIFT; }
 XMC_FN XMC_GLOBAL char *xmc_page_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
@@ -215,10 +223,11 @@ XMC_FN xmc_u32 xmc_fifos_first(xmc_u64 entry) { return (xmc_u32)entry; }
 XMC_FN xmc_u32 xmc_fifos_count(xmc_u64 entry) { return (xmc_u32)(entry >> 32); }
 
 /* Fields of an entry of the page map */
-XMC_FN xmc_u32 xmc_map_class(xmc_u32 entry) { return entry & 0xffu; }
-XMC_FN xmc_u32 xmc_map_back(xmc_u32 entry) { return entry >> 8 & 0xfu; }
-XMC_FN xmc_u32 xmc_map_place(xmc_u32 entry) { return entry >> 12 & 0x1fu; }
-XMC_FN xmc_u32 xmc_map_blocks(xmc_u32 entry) { return entry >> 17; }
+XMC_FN xmc_u32 xmc_map_class(xmc_u64 entry) { return (xmc_u32)entry & 0xffu; }
+XMC_FN xmc_u32 xmc_map_back(xmc_u64 entry) { return (xmc_u32)entry >> 8 & 0xfu; }
+XMC_FN xmc_u32 xmc_map_place(xmc_u64 entry) { return (xmc_u32)entry >> 12 & 0x1fu; }
+XMC_FN xmc_u32 xmc_map_blocks(xmc_u64 entry) { return (xmc_u32)entry >> 17; }
+XMC_FN xmc_u32 xmc_map_inverse(xmc_u64 entry) { return (xmc_u32)(entry >> 32); }
 
 /* Fields of a state word */
 XMC_FN xmc_u32 xmc_word_free(xmc_u64 word) { return (xmc_u32)word; }

@@ -65,11 +65,11 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 w
  * nothing else in between, which the entries that it left tell. */
 #if XMC_DEBUG
 XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages, xmc_u32 cls,
-                                    xmc_u32 first) {
-  XMC_GLOBAL xmc_u32 *entry = xmc_page_entry(heap, page);
-  xmc_u32 same = xmc_load_relaxed32(entry) == first, i;
+                                    xmc_u64 first) {
+  XMC_GLOBAL xmc_u64 *entry = xmc_page_entry(heap, page);
+  xmc_u32 same = xmc_load_relaxed64(entry) == first, i;
   for (i = 1; i < pages; i++)
-    same &= xmc_load_relaxed32(entry + i) ==
+    same &= xmc_load_relaxed64(entry + i) ==
             (cls < XMC_CLASSES ? first + XMC_MAP(0, i, 0, 0) : XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
   if (same)
     return;
@@ -96,7 +96,8 @@ XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_
 XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order, xmc_u32 fifo,
                               xmc_u32 hint) {
   XMC_AFRESH64(heap);
-  XMC_GLOBAL xmc_u32 *entry;
+  XMC_GLOBAL xmc_u64 *entry;
+  xmc_u64 first;
   xmc_u32 pages = heap->pages, next = 0, page, i;
   if (!(pages >> order))
     return XMC_NONE;
@@ -127,11 +128,12 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
     xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint,
                         next ? next : XMC_HINT_ONWARD | (page + (heap->lanes << order) + 1u));
   entry = xmc_page_entry(heap, page);
-  next = XMC_MAP(cls, 0, xmc_class_is_small(cls) ? 0 : XMC_RUN_PLACE + order, xmc_class_blocks(cls, 1u << order));
-  XMC_DEBUG_REMEMBER(heap, page, 1u << order, cls, next);
+  first = (xmc_u64)xmc_class_inverse(cls) << 32 |
+          XMC_MAP(cls, 0, xmc_class_is_small(cls) ? 0 : XMC_RUN_PLACE + order, xmc_class_blocks(cls, 1u << order));
+  XMC_DEBUG_REMEMBER(heap, page, 1u << order, cls, first);
   XMC_ROLLED
   for (i = 0; i < 1u << order; i++)
-    xmc_store_relaxed32(entry + i, next + XMC_MAP(0, i, 0, 0));
+    xmc_store_relaxed64(entry + i, first + XMC_MAP(0, i, 0, 0));
   return page;
 }
 
@@ -161,14 +163,15 @@ XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
  * still say of those is taken back before the slab comes into use. */
 XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   XMC_AFRESH64(heap);
-  xmc_u32 i, at = page | 16u, end = page + (at & -at), entry; /* the longest run that may have begun here */
+  xmc_u32 i, at = page | 16u, end = page + (at & -at); /* the longest run that may have begun here */
+  xmc_u64 entry;
   if (end > heap->pages)
     end = heap->pages;
   XMC_ROLLED
   for (i = 1; page + i < end; i++) {
-    entry = xmc_load_relaxed32(xmc_page_entry(heap, page + i));
+    entry = xmc_load_relaxed64(xmc_page_entry(heap, page + i));
     if (xmc_map_class(entry) < XMC_CLASSES && xmc_map_back(entry) == i)
-      xmc_cas_hint32(xmc_page_entry(heap, page + i), entry, XMC_MAP_NONE);
+      xmc_cas_hint64(xmc_page_entry(heap, page + i), entry, XMC_MAP_NONE);
   }
 }
 

@@ -195,7 +195,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc
   id = xmc_claim_id(claim);
   take = xmc_claim_mask(claim);
 #endif
-  cls = xmc_load_relaxed32(xmc_page_entry(heap, id >> 5)) & 0xffu;
+  cls = xmc_map_class(xmc_load_relaxed64(xmc_page_entry(heap, id >> 5)));
   return xmc_block_address(heap, cls, id, xmc_lowest32(take));
 }
 
@@ -301,30 +301,34 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
   return at;
 }
 
-/* place.rest == 0 and place.cls < XMC_CLASSES */
+/* A Basicblock begins at `place`. */
 XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place) {
   xmc_u32 bits = 1u << place.bit, lanes = 1;
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_word_at(heap, words, place.id)));
   xmc_u64 old, was, used, fifos;
-  int ask = xmc_lanes_below(group) == 0, all;
   lanes = xmc_lanes_count(group);
   if (lanes > 1u) {
     xmc_lanes_sync(group); /* what each lane wrote, the first one releases */
     bits = xmc_lanes_or32(group, bits);
   }
-  /* All lanes walk along: most often this is all. */
-  /* All of one that nobody answers for? Then it goes back with this release. */
-  used = xmc_word_make(place.cls, lanes, 0);
-  all = lanes >= 8u && lanes <= 32u && bits == 0xffffffffu >> (32u - lanes);
-  old = xmc_retire_or_release64_if(ask, all, xmc_word_at(heap, words, place.id), used, XMC_WORD_RETIRED,
-                                   XMC_WORD_LISTED | bits, &was);
-  fifos = xmc_load_fixed64_if(ask && all, &heap->fifo_table[place.cls]); /* beside it, if it goes back */
-  if (ask && all && was == used && (old & XMC_WORD_LISTED)) {            /* the fetch-or was done, too */
-    xmc_superblock_released(heap, me, words, place.cls, place.id, used, fifos);
+  if (xmc_lanes_below(group) > 0)
     return;
+  if (lanes >= 8u && lanes <= 32u && bits == 0xffffffffu >> (32u - lanes)) {
+    /* All of one that nobody answers for? Then it goes back with this release. If not, the fetch-or is on its way
+     * already, behind the same fence; if so, it changes nothing. */
+    used = xmc_word_make(place.cls, lanes, 0);
+    was = xmc_cas_release64(xmc_word_at(heap, words, place.id), used, XMC_WORD_RETIRED);
+    old = xmc_or_hint64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
+    fifos = xmc_load_fixed64(&heap->fifo_table[place.cls]);
+    if (was == used && (old & XMC_WORD_LISTED)) { /* the fetch-or was done, too */
+      xmc_superblock_released(heap, me, words, place.cls, place.id, used, fifos);
+      return;
+    }
+  } else {
+    old = xmc_or_release64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
   }
-  if (ask && !xmc_release_is_all(place.cls, bits, lanes, old))
+  if (!xmc_release_is_all(place.cls, bits, lanes, old))
     xmc_blocks_released(heap, me, words, place.cls, place.id, bits, lanes, old);
 #else
   xmc_blocks_release(heap, me, words, place.cls, place.id, bits, lanes);

@@ -136,8 +136,7 @@ XMC_LOCAL_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local x
     } else {
       if (!ptr)
         continue;
-      xmc_find(heap, view, ptr, &place);
-      if (place.cls >= XMC_CLASSES || place.rest != 0) {
+      if (!xmc_find(heap, view, ptr, &place)) {
         xmcFree(heap, ptr); /* a Memoryblock, a compartment or a bad pointer */
         continue;
       }
@@ -268,12 +267,9 @@ XMC_FN void xmcFreeSubGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   xmc_place place;
   place.cls = XMC_CLASS_NONE;
   place.id = place.bit = place.rest = 0;
-  if (ptr && xmc_heap_is_ours(heap)) {
-    xmc_find_block(heap, ptr, &place);
-    if (place.cls >= XMC_CLASSES || place.rest != 0) {
-      xmcFree(heap, ptr); /* a Memoryblock, a compartment or a bad pointer */
-      place.cls = XMC_CLASS_NONE;
-    }
+  if (ptr && xmc_heap_is_ours(heap) && !xmc_find_block(heap, ptr, &place)) {
+    xmcFree(heap, ptr); /* a Memoryblock, a compartment or a bad pointer */
+    place.cls = XMC_CLASS_NONE;
   }
   for (lane = 0; lane <= size; lane++) { /* runs of one Superblock are one release, by the first lane */
     xmc_u32 last = lane == size, from = last ? 0 : lane;

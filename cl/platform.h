@@ -21,9 +21,8 @@
  *   xmc_lanes             set of lanes
  *   xmc_lanes_matching(key), xmc_lanes_count(m), xmc_lanes_below(m): lanes of m before me
  *   xmc_lanes_first(m), xmc_lanes_drop(m, n): without the n lowest; xmc_lane()
- *   xmc_cas_acquire64_if(ask, …), xmc_load_fixed64_if(ask, p): only if ask, else they return `expected` and 0
- *   xmc_retire_or_release64_if(ask, all, …): a fetch-or if ask, with a CAS on the same word right before it if all
- *   xmc_retire_or_hint64(p, used, retired, bits, &was): both, always, as hints
+ *   xmc_cas_acquire64_if(ask, …): only if ask, else it returns `expected`
+ *   xmc_retire_or_hint64(p, used, retired, bits, &was): a CAS and a fetch-or on one word, at the same time, as hints
  *   xmc_lanes_share(m, lane, &a, &b): a and b of that lane of m, and what it acquired; m is the set of callers
  *   xmc_lanes_any(predicate): for lanes that leave a loop together; may be the lane's own predicate
  *   xmc_shuffle32(m, value, lane), xmc_lanes_or32(m, value), xmc_lanes_sync(m): m is the set of callers

@@ -158,15 +158,6 @@ XMC_FN int xmc_lanes_any(int predicate) {
                  : "memory");
   return r != 0;
 }
-/* Only if `ask`; else 0. Without a branch: no lane leaves the others. */
-XMC_FN xmc_u64 xmc_load_fixed64_if(int ask, XMC_GLOBAL const xmc_u64 *p) {
-  xmc_u64 v;
-  __asm volatile("{ .reg .pred q; setp.ne.s32 q, %2, 0; mov.b64 %0, 0; @q ld.global.u64 %0, [%1]; }"
-                 : "=&l"(v)
-                 : "l"(p), "r"(ask)
-                 : "memory");
-  return v;
-}
 /* Only if `ask`; else it returns `expected`. Without a branch: no lane leaves the others. */
 XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
   xmc_u64 old;
@@ -177,24 +168,8 @@ XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expe
                  : "memory");
   return old;
 }
-/* A fetch-or with release, only if `ask`; and if `all`, before it a CAS from `used` to `retired`, in which all the bits are set: so if it succeeds the
- * fetch-or changes nothing. Both are on their way at once, behind one fence, which stands before the CAS whether that
- * succeeds or not. *was: what the CAS found. */
-XMC_FN xmc_u64 xmc_retire_or_release64_if(int ask, int all, XMC_GLOBAL xmc_u64 *p, xmc_u64 used,
-                                          xmc_u64 retired, xmc_u64 bits, xmc_u64 *was) {
-  xmc_u64 old, seen;
-  __asm volatile("{ .reg .pred q, r, s; setp.ne.s32 q, %6, 0; setp.ne.and.s32 r, %7, 0, q; "
-                 "setp.eq.and.s32 s, %7, 0, q; mov.b64 %0, 0; mov.b64 %1, 0; "
-                 "@r atom.release.gpu.global.cas.b64 %1, [%2], %3, %4; "
-                 "@r atom.relaxed.gpu.global.or.b64 %0, [%2], %5; "
-                 "@s atom.release.gpu.global.or.b64 %0, [%2], %5; }"
-                 : "=&l"(old), "=&l"(seen)
-                 : "l"(p), "l"(used), "l"(retired), "l"(bits), "r"(ask), "r"(all)
-                 : "memory");
-  *was = seen;
-  return old;
-}
-/* The same without order, but for what was waited for before; always both */
+/* A CAS from `used` to `retired`, in which all of `bits` are set, and a fetch-or of them: if the CAS succeeds the fetch-or
+ * changes nothing. Both are on their way at once. *was: what the CAS found. */
 XMC_FN xmc_u64 xmc_retire_or_hint64(XMC_GLOBAL xmc_u64 *p, xmc_u64 used, xmc_u64 retired, xmc_u64 bits,
                                     xmc_u64 *was) {
   xmc_u64 old, seen;

@@ -92,7 +92,6 @@ XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
   *a = xmc_shuffle32(m, *a, lane);
   *b = xmc_shuffle32(m, *b, lane);
 }
-XMC_FN xmc_u64 xmc_load_fixed64_if(int ask, XMC_GLOBAL const xmc_u64 *p) { return ask ? *p : 0; }
 XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
   return ask ? xmc_cas_acquire64(p, expected, desired) : expected;
 }
@@ -100,11 +99,6 @@ XMC_FN xmc_u64 xmc_retire_or_hint64(XMC_GLOBAL xmc_u64 *p, xmc_u64 used, xmc_u64
                                     xmc_u64 *was) {
   *was = xmc_cas_hint64(p, used, retired);
   return xmc_or_hint64(p, bits);
-}
-XMC_FN xmc_u64 xmc_retire_or_release64_if(int ask, int all, XMC_GLOBAL xmc_u64 *p, xmc_u64 used,
-                                          xmc_u64 retired, xmc_u64 bits, xmc_u64 *was) {
-  *was = ask && all ? xmc_cas_release64(p, used, retired) : 0;
-  return ask ? xmc_or_release64(p, bits) : 0;
 }
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
   xmc_u32 r = 0;

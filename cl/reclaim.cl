@@ -33,7 +33,7 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
  * longer, or changes just now. */
 XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page) {
   XMC_AFRESH64(heap);
-  xmc_u32 cls = xmc_load_relaxed32(xmc_page_entry(heap, page)), left = 1, result = 0, id, entry;
+  xmc_u32 cls = (xmc_u32)xmc_load_relaxed64(xmc_page_entry(heap, page)), left = 1, result = 0, id, entry;
   xmc_u64 w;
   if (xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT)) >> (page & (XMC_SPAN_PAGES - 1u)) & 1u)
     return 0; /* free */

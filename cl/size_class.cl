@@ -25,10 +25,16 @@ XMC_FN xmc_u32 xmc_class_of(xmc_u32 size) {
   return 8u + 4u * e + ((s >> (5u + e)) & 3u);
 }
 
-/* size = k << s */
-XMC_FN xmc_u32 xmc_class_k(xmc_u32 cls) { return cls < 8u ? cls + 1u : 5u + (cls & 3u); }
-XMC_FN xmc_u32 xmc_class_s(xmc_u32 cls) { return cls < 8u ? 4u : 5u + ((cls - 8u) >> 2); }
-XMC_FN xmc_u32 xmc_class_bytes(xmc_u32 cls) { return xmc_class_k(cls) << xmc_class_s(cls); }
+/* Of each class: its bytes, and 2^32 / bytes, rounded up */
+#define XMC_CLASS_TABLE(f) \
+  f(16u), f(32u), f(48u), f(64u), XMC_CLASS_FOUR(f, 16u), XMC_CLASS_FOUR(f, 32u), XMC_CLASS_FOUR(f, 64u), \
+      XMC_CLASS_FOUR(f, 128u), XMC_CLASS_FOUR(f, 256u), XMC_CLASS_FOUR(f, 512u), XMC_CLASS_FOUR(f, 1024u)
+#define XMC_CLASS_FOUR(f, step) f(5u * (step)), f(6u * (step)), f(7u * (step)), f(8u * (step))
+#define XMC_CLASS_SIZE(bytes) (bytes)
+#define XMC_CLASS_INVERSE(bytes) (0xffffffffu / (bytes) + 1u)
+static XMC_CONSTANT xmc_u32 xmc_class_sizes[XMC_CLASSES] = {XMC_CLASS_TABLE(XMC_CLASS_SIZE)};
+static XMC_CONSTANT xmc_u32 xmc_class_inverses[XMC_CLASSES] = {XMC_CLASS_TABLE(XMC_CLASS_INVERSE)};
+XMC_FN xmc_u32 xmc_class_bytes(xmc_u32 cls) { return xmc_class_sizes[cls]; }
 
 XMC_FN int xmc_class_is_small(xmc_u32 cls) { return cls < XMC_SMALL_CLASSES; }
 
@@ -41,16 +47,16 @@ XMC_FN xmc_u32 xmc_class_count(xmc_u32 cls) {
   return cls < 16u ? 32u : 0x20121519u >> 8u * (cls & 3u) & 0xffu; /* 128 / 5, 6, 7; 32 */
 }
 
-/* r / xmc_class_bytes(cls) for offsets r in a run, exact for r >> s <= 1024: times 2^13 / k, rounded up */
-XMC_FN xmc_u32 xmc_class_divide(xmc_u32 r, xmc_u32 cls) {
-  xmc_u32 k = xmc_class_k(cls);
-  xmc_u64 of = k > 4u ? 0x0400049305560667u : 0x08000aab10002000u;
-  return (r >> xmc_class_s(cls)) * ((xmc_u32)(of >> 16u * ((k - 1u) & 3u)) & 0xffffu) >> 13;
-}
+XMC_FN xmc_u32 xmc_class_inverse(xmc_u32 cls) { return xmc_class_inverses[cls]; }
+
+/* An offset r < 2^18 in a run of blocks: the block's number above, and below it a number less than `inverse` if the block
+ * begins there. (inverse = (2^32 + e) / bytes with e < bytes, so r = n * bytes + rest gives n * 2^32 + n * e + rest *
+ * inverse; n * e is at most r, less than any inverse.) */
+XMC_FN xmc_u64 xmc_class_divide(xmc_u32 r, xmc_u32 inverse) { return (xmc_u64)r * inverse; }
 
 /* Basicblocks in a run of 2^order pages or part of it: all those of a slab, at most 32 otherwise */
 XMC_FN xmc_u32 xmc_class_blocks(xmc_u32 cls, xmc_u32 pages) {
-  xmc_u32 n = xmc_class_divide(pages << XMC_PAGE_SHIFT, cls);
+  xmc_u32 n = (xmc_u32)(xmc_class_divide(pages << XMC_PAGE_SHIFT, xmc_class_inverse(cls)) >> 32);
   return xmc_class_is_small(cls) || n < 32u ? n : 32u;
 }
 #endif

@@ -34,7 +34,7 @@ XMC_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   xmc_u64 w, next, old;
   if (page >= heap->pages)
     return 0;
-  take = xmc_load_relaxed32(xmc_page_entry(heap, page));
+  take = (xmc_u32)xmc_load_relaxed64(xmc_page_entry(heap, page));
   if (xmc_map_class(take) != (cls < XMC_CLASSES ? cls : cls - XMC_CLASSES) || xmc_map_back(take))
     return 0; /* another class by now, or inside a run */
   id = page * 32u + xmc_map_place(take);

@@ -105,8 +105,7 @@ XMC_FN void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   xmc_map_view_read(heap, &view); /* while the pointer may be on its way */
   if (!ptr || !heap)
     return;
-  xmc_find(heap, view, ptr, &place);
-  if (place.rest == 0 && place.cls < XMC_CLASSES)
+  if (xmc_find(heap, view, ptr, &place))
     xmc_class_free(heap, xmc_caller(), view.words, place);
   else if (xmc_heap_is_ours(heap))
     xmc_other_free(heap, xmc_caller(), place, ptr);

@@ -141,11 +141,12 @@ static void check_word(xmc_checker *c, xmc_u32 id, xmc_u32 cls, xmc_u32 count) {
             id);
 }
 
-static void check_entry(xmc_checker *c, xmc_u32 page, xmc_u32 expected) {
-  xmc_u32 entry = *xmc_page_entry(c->meta, page);
+static void check_entry(xmc_checker *c, xmc_u32 page, xmc_u32 low, xmc_u32 inverse) {
+  xmc_u64 entry = *xmc_page_entry(c->meta, page), expected = (xmc_u64)inverse << 32 | low;
   if (entry != expected)
-    problem(c, XMC_PROBLEM_PAGE_MAP, c->meta->page_map + 4u * (xmc_u64)page,
-            "page %u has the entry 0x%x; 0x%x expected", page, entry, expected);
+    problem(c, XMC_PROBLEM_PAGE_MAP, c->meta->page_map + 8u * (xmc_u64)page,
+            "page %u has the entry 0x%llx; 0x%llx expected", page, (unsigned long long)entry,
+            (unsigned long long)expected);
 }
 
 static void check_used_pages(xmc_checker *c, const xmc_run *run) {
@@ -162,7 +163,7 @@ static void check_used_pages(xmc_checker *c, const xmc_run *run) {
 
 static void check_slab(xmc_checker *c, const xmc_run *run) {
   xmc_u32 blocks = xmc_class_blocks(run->cls, 1), slots = (blocks + 31u) / 32u, id = run->page * 32u, j;
-  check_entry(c, run->page, XMC_MAP(run->cls, 0, 0, blocks));
+  check_entry(c, run->page, XMC_MAP(run->cls, 0, 0, blocks), xmc_class_inverse(run->cls));
   check_word(c, xmc_slab_id(c->meta, run->page), xmc_slab_class(run->cls), slots);
   for (j = 0; j < slots; j++) {
     if (run->word >> j & 1u)
@@ -178,11 +179,12 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
   switch (run->kind) {
   case XMC_RUN_FREE:
     for (i = run->page; i < run->page + run->pages; i++) {
-      xmc_u32 entry = *xmc_page_entry(c->meta, i), id = (i - xmc_map_back(entry)) * 32u + xmc_map_place(entry);
+      xmc_u64 entry = *xmc_page_entry(c->meta, i);
+      xmc_u32 id = (i - xmc_map_back(entry)) * 32u + xmc_map_place(entry);
       if (xmc_map_class(entry) < XMC_CLASSES &&
           (xmc_map_back(entry) > i || *xmc_word_of(c->meta, id) != XMC_WORD_RETIRED))
-        problem(c, XMC_PROBLEM_PAGE_MAP, c->meta->page_map + 4u * (xmc_u64)i,
-                "page %u is free, and its entry 0x%x leads to what is in use", i, entry);
+        problem(c, XMC_PROBLEM_PAGE_MAP, c->meta->page_map + 8u * (xmc_u64)i,
+                "page %u is free, and its entry 0x%llx leads to what is in use", i, (unsigned long long)entry);
     }
     check_retired(c, first, first + 32u * run->pages);
     check_retired(c, slab, slab + run->pages);
@@ -197,13 +199,14 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
   case XMC_RUN_SUPERBLOCK:
     used = xmc_run_id(run->page, xmc_lowest32(run->pages));
     for (i = 0; i < run->pages; i++)
-      check_entry(c, run->page + i, XMC_MAP(run->cls, i, used & 31u, xmc_word_count(run->word)));
+      check_entry(c, run->page + i, XMC_MAP(run->cls, i, used & 31u, xmc_word_count(run->word)),
+                  xmc_class_inverse(run->cls));
     check_word(c, used, run->cls, xmc_class_blocks(run->cls, run->pages));
     break;
   case XMC_RUN_MEMORYBLOCK:
-    check_entry(c, run->page, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
+    check_entry(c, run->page, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0), 0);
     for (i = 1; i < run->pages; i++)
-      check_entry(c, run->page + i, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
+      check_entry(c, run->page + i, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0), 0);
     if (run->word != xmc_word_memoryblock(run->pages))
       problem(c, XMC_PROBLEM_STATE_WORD, word_offset(c->meta, first), "Memoryblock at page %u: word 0x%llx",
               run->page, (unsigned long long)run->word);

@@ -43,7 +43,7 @@ static uint64_t superblock_bytes(uint32_t cls) {
 /* So many bytes of heap there are for each FIFO of a class. On GPUs what is carved for a whole sub-group
  * leaves nothing in the FIFO, and what is carved for a few lanes is small: one page, or two. */
 static uint64_t most_share(uint32_t cls, int simt) {
-  return simt ? 60u * (uint64_t)XMC_PAGE_BYTES : 64u * superblock_bytes(cls);
+  return simt ? 62u * (uint64_t)XMC_PAGE_BYTES : 64u * superblock_bytes(cls);
 }
 
 /* Places every table for this many pages; returns the offset of the data. */
@@ -63,7 +63,7 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
   h->free_pages = at;
   at = align_up(at + 8u * (uint64_t)h->spans, 64);
   h->page_map = (xmc_u32)at;                    /* XMC_MAX_SLOTS FIFOs a class are 3 GB */
-  at = align_up(at + 8u * (uint64_t)pages, 64); /* the entries, and as many hints */
+  at = align_up(at + 12u * (uint64_t)pages, 64); /* the entries, and as many hints */
   h->words = at;
   return align_up(at + 8u * (uint64_t)pages * XMC_PAGE_WORDS, 128);
 }

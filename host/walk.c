@@ -29,7 +29,8 @@ static int page_is_free(xmcHeap *meta, xmc_u32 page) {
 }
 
 xmc_run xmc_walk_run(xmcHeap *meta, xmc_u32 page) {
-  xmc_u32 entry = *xmc_page_entry(meta, page), cls = xmc_map_class(entry), left = meta->pages - page;
+  xmc_u64 entry = *xmc_page_entry(meta, page);
+  xmc_u32 cls = xmc_map_class(entry), left = meta->pages - page;
   xmc_run run = {XMC_RUN_LOST, page, 1, cls, *xmc_word_of(meta, page * 32u)};
   if (page_is_free(meta, page)) {
     run.kind = XMC_RUN_FREE;

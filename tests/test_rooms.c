@@ -15,9 +15,11 @@ static void size_classes(void **state) {
     assert_true(bytes <= 64 || previous >= bytes - bytes / 5 - 16);
     previous = bytes;
     /* division is exact for every offset of a full run */
-    for (r = 0; r < pages << XMC_PAGE_SHIFT; r++)
-      if (xmc_class_divide(r, cls) != r / bytes)
+    for (r = 0; r < pages << XMC_PAGE_SHIFT; r++) {
+      xmc_u64 n = xmc_class_divide(r, xmc_class_inverse(cls));
+      if (n >> 32 != r / bytes || ((xmc_u32)n < xmc_class_inverse(cls)) != (r % bytes == 0))
         fail_msg("%u / %u", r, bytes);
+    }
     assert_true(xmc_class_blocks(cls, pages) * bytes <= pages << XMC_PAGE_SHIFT);
     assert_true((xmc_class_blocks(cls, pages) + 1) * bytes > pages << XMC_PAGE_SHIFT ||
                 xmc_class_blocks(cls, pages) == 32);

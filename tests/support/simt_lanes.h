@@ -32,17 +32,11 @@ XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
   *a = simt_shuffle(m, *a, lane);
   *b = simt_shuffle(m, *b, lane);
 }
-XMC_FN xmc_u64 xmc_load_fixed64_if(int ask, const xmc_u64 *p) { return ask ? *p : 0; }
 XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
   return ask ? xmc_cas_acquire64(p, expected, desired) : expected;
 }
 XMC_FN xmc_u64 xmc_retire_or_hint64(xmc_u64 *p, xmc_u64 used, xmc_u64 retired, xmc_u64 bits, xmc_u64 *was) {
   *was = xmc_cas_hint64(p, used, retired);
   return xmc_or_hint64(p, bits);
-}
-XMC_FN xmc_u64 xmc_retire_or_release64_if(int ask, int all, xmc_u64 *p, xmc_u64 used, xmc_u64 retired,
-                                          xmc_u64 bits, xmc_u64 *was) {
-  *was = ask && all ? xmc_cas_release64(p, used, retired) : 0;
-  return ask ? xmc_or_release64(p, bits) : 0;
 }
 #endif
