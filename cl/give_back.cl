@@ -88,11 +88,11 @@ XMC_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
                                     xmc_u32 id, xmc_u64 used, xmc_u64 fifos) {
   XMC_AFRESH64(heap);
   xmc_u32 count = xmc_fifos_count(fifos), fifo = XMC_NONE, hint = 0, slabs = heap->pages * 32u;
+  xmc_u32 taken;
   xmc_u64 active = 0, w;
   if (count) {
     fifo = xmc_fifos_first(fifos) + xmc_slot_hint(me, count);
-    hint = xmc_beside32(&xmc_fifo_number(heap, fifo)->hint);
-    active = xmc_beside64(&xmc_fifo_number(heap, fifo)->active);
+    xmc_load_row(&xmc_fifo_number(heap, fifo)->active, &active, &hint, &taken);
   }
   if (xmc_active_id(active) != XMC_NONE) {
     xmc_superblock_gone(heap, me, words, cls, id, fifo, hint, slabs);

@@ -60,6 +60,18 @@ XMC_FN void xmc_load_four_if(int ask, XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, x
   *c = y;
   *d = z;
 }
+XMC_FN void xmc_load_row(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u32 *b, xmc_u32 *c) {
+  xmc_u64 w;
+  xmc_u32 x, y;
+  __asm volatile("{ .reg .b64 v; ld.relaxed.gpu.global.v2.b64 {%0, v}, [%3]; mov.b64 {%1, %2}, v; }"
+                 : "=l"(w), "=r"(x), "=r"(y)
+                 : "l"(p)
+                 : "memory");
+  *a = w;
+  *b = x;
+  *c = y;
+}
+#define XMC_HAS_ROWS 1
 XMC_PTX_STORE(xmc_store_relaxed32, xmc_u32, "r", "st.relaxed.gpu.global.u32")
 XMC_PTX_STORE(xmc_store_relaxed64, xmc_u64, "l", "st.relaxed.gpu.global.u64")
 XMC_PTX_STORE(xmc_store_release64, xmc_u64, "l", "st.release.gpu.global.u64")

@@ -253,17 +253,16 @@ typedef struct xmc_seat {
 } xmc_seat;
 XMC_FN void xmc_seat_read_ring(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
-  xmc_u64 tail = xmc_beside64(&fifo->tail);
-  seat->head = xmc_beside32(&fifo->head);
+  xmc_u64 tail;
+  xmc_u32 spare;
+  xmc_load_row(&fifo->tail, &tail, &seat->head, &spare);
   seat->used = xmc_message_number(tail) - seat->head + 1u;
 }
 XMC_FN void xmc_seat_read(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
 #if XMC_SIMT
   xmc_seat_read_ring(heap, seat);
-  seat->hint = xmc_beside32(&fifo->hint);
-  seat->taken = xmc_beside32(&fifo->taken);
-  seat->active = xmc_load_relaxed64(&fifo->active);
+  xmc_load_row(&fifo->active, &seat->active, &seat->hint, &seat->taken);
 #else /* each load costs: the rest is read where it is needed, and nothing is kept in mind */
   seat->head = seat->used = seat->hint = seat->taken = 0;
   seat->active = xmc_load_relaxed64(&fifo->active);
