@@ -9,7 +9,7 @@
  *   parked     bitmap            pages with Superblocks that no FIFO had room for (a bit each, and class)
  *   whole      bitmap            pages that may hold wholly free Superblocks which nobody watches
  *   index      5 levels          spans with free runs of 1, 2, 4 … 64 pages      1 B a span
- *   free_pages ulong[spans]      bit i of word s: page 64 s + i is free         8 B / MiB
+ *   free_pages ulong[spans]      bit i of word s: page 64 s + i is free         8 B / MiB; the last span first
  *   page_map   ulong[pages]      what a page is used for                        8 B / 16 KiB
  *   hints      uint[pages]       stacks of pages that slots returned            4 B / 16 KiB
  *   words      ulong[33 pages]   state words of Superblocks and slabs           264 B / 16 KiB
@@ -157,7 +157,6 @@ typedef struct xmcHeap {
                                           it, their number */
   xmc_u32 spans;                       /* ceil(pages / 64) */
   xmc_u32 spare;
-  xmc_u64 free_pages;
   xmc_u64 bytes;      /* size of the arena */
   xmc_u32 slots;      /* stride of the busy bitmap: most FIFOs a class, a multiple of 64; 0 = unbuffered */
   xmc_u32 coalescing; /* XMC_COALESCE_…: with compartments a free looks for their headers */
@@ -203,15 +202,25 @@ XMC_FN xmc_u32 xmc_words(XMC_GLOBAL xmcHeap *heap) { return (xmc_u32)(heap->word
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_word_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 id) {
   return (XMC_GLOBAL xmc_u64 *)heap + (words + id);
 }
+/* The tables of pages lie on both sides of the page map's begin, `map`: so one field of the header leads to all of them. */
+XMC_FN XMC_GLOBAL xmc_u64 *xmc_map_span_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 span) {
+  return xmc_at64(heap, map) - 1 - span;
+}
+XMC_FN XMC_GLOBAL xmc_u64 *xmc_map_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 page) {
+  return xmc_at64(heap, map) + page;
+}
+/* The hint under this page's in its FIFO's stack (xmc_pages_take) */
+XMC_FN XMC_GLOBAL xmc_u32 *xmc_map_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 pages, xmc_u32 page) {
+  return (XMC_GLOBAL xmc_u32 *)xmc_map_entry(heap, map, pages) + page;
+}
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_span_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
-  return xmc_at64(heap, heap->free_pages) + span;
+  return xmc_map_span_word(heap, heap->page_map, span);
 }
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_page_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
-  return (XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + heap->page_map) + page;
+  return xmc_map_entry(heap, heap->page_map, page);
 }
-/* Behind the page map: the hint under this page's in its FIFO's stack (xmc_pages_take) */
 XMC_FN XMC_GLOBAL xmc_u32 *xmc_next_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
-  return (XMC_GLOBAL xmc_u32 *)xmc_page_entry(heap, heap->pages) + page;
+  return xmc_map_hint(heap, heap->page_map, heap->pages, page);
 }
 XMC_FN xmc_u64 xmc_data_bytes(XMC_GLOBAL xmcHeap *heap) { return (xmc_u64)heap->pages << XMC_PAGE_SHIFT; }
 XMC_FN XMC_GLOBAL char *xmc_page_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {

@@ -31,12 +31,11 @@ XMC_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u64 sc
 }
 
 /* Puts a new Superblock into use: `take` of its blocks are the caller's; for the rest it takes the seat or,
- * if somebody else did, goes into the ring. */
+ * if somebody else did, goes into the ring. `scarce` as for xmc_superblock_show. */
 XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
-                                 xmc_u32 count, xmc_u32 take, xmc_seat seat, xmc_u32 *data) {
+                                 xmc_u32 count, xmc_u32 take, xmc_seat seat, xmc_u32 scarce) {
   XMC_AFRESH64(heap);
-  xmc_u64 w = xmc_word_make(cls, count, xmc_full_mask(count) & ~take), scarce = xmc_scarce_near(heap);
-  *data = (xmc_u32)(xmc_load_fixed64(&heap->data) >> 4);
+  xmc_u64 w = xmc_word_make(cls, count, xmc_full_mask(count) & ~take);
   if (!xmc_word_free(w)) {
     xmc_store_relaxed64(xmc_word_at(heap, words, id), w);
     xmc_superblock_show(heap, id, scarce);
@@ -82,8 +81,13 @@ XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_
 #define XMC_DEBUG_REMEMBER(heap, page, pages, cls, first) ((void)0)
 #endif
 
+/* Where the page map begins, and above that the number of pages: what taking pages needs of the header */
+XMC_FN xmc_u64 xmc_map_read(XMC_GLOBAL xmcHeap *heap) {
+  return xmc_load_fixed64((XMC_GLOBAL const xmc_u64 *)&heap->page_map);
+}
+
 /* A new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page
- * or XMC_NONE.
+ * or XMC_NONE. map: xmc_map_read.
  *
  * Where to look first is the FIFO's hint, 0 for no FIFO: the pages that this slot returned are a stack
  * (xmc_pages_return),
@@ -93,24 +97,22 @@ XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_
  * at whose end it goes on in steps as wide as all slots, so that they do not meet. It is nobody's property:
  * who takes pages owns them by the bits of their span, and a stack whose first page is gone is forgotten. */
 #define XMC_HINT_ONWARD 0x80000000u
-XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order, xmc_u32 fifo,
-                              xmc_u32 hint) {
+XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order, xmc_u64 map,
+                              xmc_u32 fifo, xmc_u32 hint) {
   XMC_AFRESH64(heap);
-  XMC_GLOBAL xmc_u64 *entry;
-  xmc_u64 first;
-  xmc_u32 pages = heap->pages, next = 0, page, i;
+  xmc_u32 pages = (xmc_u32)(map >> 32), next = 0, page;
   if (!(pages >> order))
     return XMC_NONE;
   hint = xmc_seat_hint(heap, fifo, hint);
   page = (hint & ~XMC_HINT_ONWARD) - 1u;
   if (page < pages && !(hint & XMC_HINT_ONWARD))
-    next = xmc_load_relaxed32(xmc_next_hint(heap, page));
+    next = xmc_beside32(xmc_map_hint(heap, (xmc_u32)map, pages, page));
   if (page == XMC_NONE)
     page = xmc_run_home(heap, me, order, xmc_class_is_small(cls) ? cls : cls & 3u);
   page = page >> order << order;
   if (page >= pages || (1u << order) > pages - page)
     page = (page >> order) % (pages >> order) << order;
-  if (!xmc_run_claim_at(heap, order, page)) {
+  if (!xmc_run_claim_at(heap, (xmc_u32)map, order, page)) {
     next = XMC_RUN_HOMES;
     XMC_AFRESH(order);
     XMC_AFRESH(fifo);
@@ -127,14 +129,23 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   if (fifo != XMC_NONE)
     xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint,
                         next ? next : XMC_HINT_ONWARD | (page + (heap->lanes << order) + 1u));
-  entry = xmc_page_entry(heap, page);
-  first = (xmc_u64)xmc_class_inverse(cls) << 32 |
-          XMC_MAP(cls, 0, xmc_class_is_small(cls) ? 0 : XMC_RUN_PLACE + order, xmc_class_blocks(cls, 1u << order));
-  XMC_DEBUG_REMEMBER(heap, page, 1u << order, cls, first);
-  XMC_ROLLED
-  for (i = 0; i < 1u << order; i++)
-    xmc_store_relaxed64(entry + i, first + XMC_MAP(0, i, 0, 0));
   return page;
+}
+
+/* Enters the pages taken for a Superblock of this class, or a slab, into the page map, which begins at `map`. */
+XMC_FN void xmc_pages_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 page, xmc_u32 order, xmc_u32 cls) {
+  XMC_GLOBAL xmc_u64 *entry = xmc_map_entry(heap, map, page);
+  xmc_u32 i = 0, place = xmc_class_is_small(cls) ? 0 : XMC_RUN_PLACE + order;
+  xmc_u64 first =
+      (xmc_u64)xmc_class_inverse(cls) << 32 | XMC_MAP(cls, 0, place, xmc_class_blocks(cls, 1u << order));
+  XMC_DEBUG_REMEMBER(heap, page, 1u << order, cls, first);
+  if (order == 0) {
+    xmc_store_relaxed64(entry, first);
+    return;
+  }
+  XMC_ROLLED
+  for (; i < 1u << order; i += 2)
+    xmc_store_two64(entry + i, first + XMC_MAP(0, i, 0, 0), first + XMC_MAP(0, i + 1u, 0, 0));
 }
 
 /* Starts a Superblock of a small class in the place that `slab` stands for. */
@@ -142,20 +153,26 @@ XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
                                 xmc_u32 cls, xmc_u32 want, xmc_claim slab, xmc_seat seat, xmc_u32 *data) {
   xmc_u32 place = xmc_lowest32(xmc_claim_mask(slab)), left = xmc_class_blocks(cls, 1) - 32u * place;
   xmc_u32 count = left < 32u ? left : 32u, take = xmc_full_mask(want < count ? want : count);
-  xmc_u32 id = (xmc_claim_id(slab) - pages * 32u) * 32u + place;
-  xmc_superblock_start(heap, me, words, cls, id, count, take, seat, data);
+  xmc_u32 id = (xmc_claim_id(slab) - pages * 32u) * 32u + place, scarce = xmc_scarce_near(heap);
+  *data = (xmc_u32)(xmc_load_fixed64(&heap->data) >> 4);
+  xmc_superblock_start(heap, me, words, cls, id, count, take, seat, scarce);
   return xmc_claim_make(id, take);
 }
 
-/* Carves a new Superblock out of 2^order free pages. */
+/* Carves a new Superblock out of 2^order free pages. map: xmc_map_read. */
 XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
-                                      xmc_u32 order, xmc_seat seat, xmc_u32 *data) {
-  xmc_u32 page = xmc_pages_take(heap, me, cls, order, seat.fifo, seat.hint), count, take;
+                                      xmc_u32 order, xmc_u64 map, xmc_seat seat, xmc_u32 *data) {
+  xmc_u32 page = xmc_pages_take(heap, me, cls, order, map, seat.fifo, seat.hint), count, take, scarce, words;
   if (page == XMC_NONE)
     return 0;
+  XMC_AFRESH64(heap); /* what comes next is on its way while the page map is written */
+  scarce = xmc_scarce_near(heap);
+  *data = (xmc_u32)(xmc_load_fixed64(&heap->data) >> 4);
+  words = (xmc_u32)(xmc_load_fixed64(&heap->words) >> 3);
+  xmc_pages_enter(heap, (xmc_u32)map, page, order, cls);
   count = xmc_class_blocks(cls, 1u << order);
   take = xmc_full_mask(want < count ? want : count);
-  xmc_superblock_start(heap, me, xmc_words(heap), cls, xmc_run_id(page, order), count, take, seat, data);
+  xmc_superblock_start(heap, me, words, cls, xmc_run_id(page, order), count, take, seat, scarce);
   return xmc_claim_make(xmc_run_id(page, order), take);
 }
 
@@ -177,15 +194,16 @@ XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
 
 /* Carves a new slab out of a free page: a claim of its first place. */
 XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_seat seat) {
-  xmc_u32 unused;
-  xmc_u32 page = xmc_pages_take(heap, me, cls, 0, seat.fifo, seat.hint), id;
+  xmc_u64 map = xmc_map_read(heap);
+  xmc_u32 page = xmc_pages_take(heap, me, cls, 0, map, seat.fifo, seat.hint), id;
   if (page == XMC_NONE)
     return 0;
+  xmc_pages_enter(heap, (xmc_u32)map, page, 0, cls);
   if (cls == 0)
     xmc_runs_forget(heap, page);
   id = xmc_slab_id(heap, page);
   xmc_superblock_start(heap, me, xmc_words(heap), xmc_slab_class(cls), id,
-                       (xmc_class_blocks(cls, 1) + 31u) >> 5, 1u, seat, &unused);
+                       (xmc_class_blocks(cls, 1) + 31u) >> 5, 1u, seat, xmc_scarce_near(heap));
   return xmc_claim_make(id, 1u);
 }
 
@@ -210,9 +228,8 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   int small = xmc_class_is_small(cls);
   xmc_seat slab_seat;
   xmc_view view;
-  xmc_u32 slab = XMC_NONE, pages;
-  xmc_u32 scarce;
-  xmc_u64 w = 0;
+  xmc_u32 slab = XMC_NONE, scarce;
+  xmc_u64 w = 0, map;
   xmc_claim claim;
   if (small)
     seat.hint = xmc_seat_hint(heap, seat.fifo, seat.hint);
@@ -220,7 +237,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     slab = seat.hint - 1u;
     w = xmc_beside64(xmc_word_at(heap, words, slab));
   }
-  pages = xmc_load_fixed32(&heap->pages);
+  map = xmc_map_read(heap);
   scarce = xmc_scarce_near(heap);
   if (scarce & XMC_SCARCE_NOW) /* the last resort begins with what is more likely */
     return 0;
@@ -228,7 +245,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     claim = xmc_claim_make(
         slab, xmc_superblock_claim(xmc_word_at(heap, words, slab), xmc_slab_class(cls), 1, 0, &w));
     if (claim)
-      return xmc_slab_start(heap, me, words, pages, cls, want, claim, seat, data);
+      return xmc_slab_start(heap, me, words, (xmc_u32)(map >> 32), cls, want, claim, seat, data);
   }
   XMC_AFRESH(cls);
   XMC_AFRESH(seat.fifo);
@@ -259,7 +276,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
       claim = xmc_slab_start(heap, me, xmc_words(heap), heap->pages, cls, want, claim, seat, data);
     }
   } else {
-    claim = xmc_superblock_carve(heap, me, cls, want, xmc_carve_order(cls, want), seat, data);
+    claim = xmc_superblock_carve(heap, me, cls, want, xmc_carve_order(cls, want), map, seat, data);
   }
   if (scarce)
     xmc_flux_end(heap, claim != 0);

@@ -306,7 +306,8 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
   xmc_u32 bits = 1u << place.bit, lanes = 1;
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_word_at(heap, words, place.id)));
-  xmc_u64 old, was, used, fifos;
+  xmc_u64 old, was, used, fifos, active;
+  xmc_u32 fifo, hint, taken;
   lanes = xmc_lanes_count(group);
   if (lanes > 1u) {
     xmc_lanes_sync(group); /* what each lane wrote, the first one releases */
@@ -321,8 +322,14 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
     was = xmc_cas_release64(xmc_word_at(heap, words, place.id), used, XMC_WORD_RETIRED);
     old = xmc_or_hint64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
     fifos = xmc_load_fixed64(&heap->fifo_table[place.cls]);
+    fifo = xmc_fifos_first(fifos) + xmc_slot_hint(me, xmc_fifos_count(fifos));
+    xmc_load_row(&xmc_fifo_number(heap, fifo)->active, &active, &hint, &taken);
+    if (!xmc_fifos_count(fifos)) {
+      fifo = XMC_NONE;
+      active = 0;
+    }
     if (was == used && (old & XMC_WORD_LISTED)) { /* the fetch-or was done, too */
-      xmc_superblock_released(heap, me, words, place.cls, place.id, used, fifos);
+      xmc_superblock_released(heap, me, words, place.cls, place.id, used, fifo, hint, active);
       return;
     }
   } else {

@@ -83,19 +83,13 @@ XMC_FN void xmc_seat_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, x
 }
 
 /* All blocks of a Superblock that nobody answered for were released together, and that retired it; used: its word before,
- * fifos: of its class. It becomes the active one here if there is none, else it goes back. */
+ * fifo, hint, active: of its class here. It becomes the active one here if there is none, else it goes back. */
 XMC_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
-                                    xmc_u32 id, xmc_u64 used, xmc_u64 fifos) {
+                                    xmc_u32 id, xmc_u64 used, xmc_u32 fifo, xmc_u32 hint, xmc_u64 active) {
   XMC_AFRESH64(heap);
-  xmc_u32 count = xmc_fifos_count(fifos), fifo = XMC_NONE, hint = 0, slabs = heap->pages * 32u;
-  xmc_u32 taken;
-  xmc_u64 active = 0, w;
-  if (count) {
-    fifo = xmc_fifos_first(fifos) + xmc_slot_hint(me, count);
-    xmc_load_row(&xmc_fifo_number(heap, fifo)->active, &active, &hint, &taken);
-  }
+  xmc_u64 w;
   if (xmc_active_id(active) != XMC_NONE) {
-    xmc_superblock_gone(heap, me, words, cls, id, fifo, hint, slabs);
+    xmc_superblock_gone(heap, me, words, cls, id, fifo, hint, heap->pages * 32u);
     return;
   }
   w = used | xmc_full_mask(xmc_word_count(used)) | XMC_WORD_LISTED;

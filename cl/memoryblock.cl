@@ -125,10 +125,10 @@ XMC_FN void xmc_span_mend(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order)
 }
 
 /* Claims the run of 2^order pages at `page`, a multiple of that, if it is free. Runs at fixed places need no
- * CAS: neighbours in the span that come and go do not matter. */
-XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 page) {
+ * CAS: neighbours in the span that come and go do not matter. `map`: of the header. */
+XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 order, xmc_u32 page) {
   XMC_AFRESH64(heap);
-  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, page >> XMC_SPAN_SHIFT);
+  XMC_GLOBAL xmc_u64 *word = xmc_map_span_word(heap, map, page >> XMC_SPAN_SHIFT);
   xmc_u64 mask = xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order);
   xmc_u64 got = xmc_and_acquire64(word, ~mask) & mask;
   if (got == mask)

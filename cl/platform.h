@@ -4,6 +4,7 @@
  *   xmc_load_relaxed32/64, xmc_load_acquire32/64, xmc_store_relaxed32/64, xmc_store_release64,
  *   xmc_cas_relaxed32/64, xmc_cas_acquire64, xmc_cas_release32/64, xmc_cas_acq_rel64,
  *   xmc_load_row(p, &a, &b, &c): relaxed, a word at a multiple of 16 bytes and the two halves of the next, all at once
+ *   xmc_store_two64(p, a, b): relaxed, two words at a multiple of 16 bytes
  *   xmc_load_four (plain; four words at a multiple of 16 bytes, all at once),
  *   xmc_load_fixed32/64 (plain: fields of the header that never change), xmc_load_near32 (relaxed, but may be as old as
  *   the caller's last acquire), xmc_load_four_if(ask, …): zeros unless ask
@@ -134,6 +135,10 @@ XMC_FN void xmc_load_row(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u32 *b, xm
   *b = xmc_load_relaxed32(halves);
   *c = xmc_load_relaxed32(halves + 1);
   *a = xmc_load_relaxed64(p);
+}
+XMC_FN void xmc_store_two64(XMC_GLOBAL xmc_u64 *p, xmc_u64 a, xmc_u64 b) {
+  xmc_store_relaxed64(p, a);
+  xmc_store_relaxed64(p + 1, b);
 }
 #endif
 

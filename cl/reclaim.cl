@@ -147,7 +147,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     order = xmc_class_order(cls) + 1u;
     XMC_ROLLED
     while (!claim && order > 0)
-      claim = xmc_superblock_carve(heap, me, cls, want, --order, seat, &unused);
+      claim = xmc_superblock_carve(heap, me, cls, want, --order, xmc_map_read(heap), seat, &unused);
   }
   xmc_flux_end(heap, claim != 0);
   return claim;

@@ -89,8 +89,12 @@ static void check_fifo(xmc_checker *c, xmc_u32 cls, xmc_u32 slot) {
             cls);
 }
 
+static xmc_u64 span_offset(xmcHeap *meta, xmc_u32 span) {
+  return (xmc_u64)((char *)xmc_span_word(meta, span) - (char *)meta);
+}
+
 static void check_span(xmc_checker *c, xmc_u32 span) {
-  xmc_u64 word = *xmc_span_word(c->meta, span), offset = c->meta->free_pages + 8u * (xmc_u64)span;
+  xmc_u64 word = *xmc_span_word(c->meta, span), offset = span_offset(c->meta, span);
   xmc_u64 whole = xmc_at64(c->meta, c->meta->whole.level[0])[span];
   xmc_u32 first = span * XMC_SPAN_PAGES, left = c->meta->pages - first, k;
   if (word & ~xmc_run_mask(0, left))
@@ -154,7 +158,7 @@ static void check_used_pages(xmc_checker *c, const xmc_run *run) {
   for (i = 1; i < run->pages; i++) {
     xmc_u32 page = run->page + i;
     if (*xmc_span_word(c->meta, page / XMC_SPAN_PAGES) >> (page % XMC_SPAN_PAGES) & 1u)
-      problem(c, XMC_PROBLEM_FREE_PAGES, c->meta->free_pages + 8u * (xmc_u64)(page / XMC_SPAN_PAGES),
+      problem(c, XMC_PROBLEM_FREE_PAGES, span_offset(c->meta, page / XMC_SPAN_PAGES),
               "page %u is free, and part of what begins at page %u", page, run->page);
     check_retired(c, page * 32u, page * 32u + 32u);
     check_retired(c, xmc_slab_id(c->meta, page), xmc_slab_id(c->meta, page) + 1u);
@@ -190,7 +194,7 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
     check_retired(c, slab, slab + run->pages);
     return;
   case XMC_RUN_LOST:
-    problem(c, XMC_PROBLEM_FREE_PAGES, c->meta->free_pages + 8u * (xmc_u64)(run->page / XMC_SPAN_PAGES),
+    problem(c, XMC_PROBLEM_FREE_PAGES, span_offset(c->meta, run->page / XMC_SPAN_PAGES),
             "page %u is not free, and nothing uses it", run->page);
     return;
   case XMC_RUN_SLAB:

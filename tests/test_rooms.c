@@ -434,7 +434,7 @@ static xmc_u32 claim_run(xmcHeap *heap, uint64_t way, xmc_u32 *pages) {
     page = way >> 50 & 1 ? (xmc_u32)(way >> 51)
                          : xmc_run_home(heap, xmc_caller(), order, (xmc_u32)(way >> 32) % 15);
     page = (page >> order) % (heap->pages >> order) << order;
-    return xmc_run_claim_at(heap, order, page)
+    return xmc_run_claim_at(heap, heap->page_map, order, page)
                ? page
                : xmc_run_search(heap, xmc_caller(), order, page, XMC_RUN_HOMES);
   }
