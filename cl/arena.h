@@ -243,6 +243,8 @@ XMC_FN xmc_u32 xmc_word_free(xmc_u64 word) { return (xmc_u32)word; }
 XMC_FN xmc_u32 xmc_word_class(xmc_u64 word) { return (xmc_u32)(word >> XMC_WORD_CLASS_SHIFT) & 0xffu; }
 XMC_FN xmc_u32 xmc_word_count(xmc_u64 word) { return (xmc_u32)(word >> XMC_WORD_COUNT_SHIFT) & 0xffu; }
 XMC_FN xmc_u32 xmc_full_mask(xmc_u32 count) { return count >= 32u ? 0xffffffffu : (1u << count) - 1u; }
+/* The same for counts that are known to be 1 … 32 */
+XMC_FN xmc_u32 xmc_count_mask(xmc_u32 count) { return 0xffffffffu >> (32u - count); }
 /* The word of a Memoryblock keeps its pages in bits 34..39 and 48..63, where no release of a block, however
  * wrong, can change them. */
 #define XMC_MAX_PAGES ((1u << 22) - 1u) /* 64 GiB */

@@ -35,7 +35,7 @@ XMC_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u64 sc
 XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                                  xmc_u32 count, xmc_u32 take, xmc_seat seat, xmc_u32 scarce) {
   XMC_AFRESH64(heap);
-  xmc_u64 w = xmc_word_make(cls, count, xmc_full_mask(count) & ~take);
+  xmc_u64 w = xmc_word_make(cls, count, xmc_count_mask(count) & ~take);
   if (!xmc_word_free(w)) {
     xmc_store_relaxed64(xmc_word_at(heap, words, id), w);
     xmc_superblock_show(heap, id, scarce);
@@ -151,8 +151,8 @@ XMC_FN void xmc_pages_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 page,
 /* Starts a Superblock of a small class in the place that `slab` stands for. */
 XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 pages,
                                 xmc_u32 cls, xmc_u32 want, xmc_claim slab, xmc_seat seat, xmc_u32 *data) {
-  xmc_u32 place = xmc_lowest32(xmc_claim_mask(slab)), left = xmc_class_blocks(cls, 1) - 32u * place;
-  xmc_u32 count = left < 32u ? left : 32u, take = xmc_full_mask(want < count ? want : count);
+  xmc_u32 place = xmc_lowest32(xmc_claim_mask(slab)), left = xmc_slab_blocks(cls) - 32u * place;
+  xmc_u32 count = left < 32u ? left : 32u, take = xmc_count_mask(want < count ? want : count);
   xmc_u32 id = (xmc_claim_id(slab) - pages * 32u) * 32u + place, scarce = xmc_scarce_near(heap);
   *data = (xmc_u32)(xmc_load_fixed64(&heap->data) >> 4);
   xmc_superblock_start(heap, me, words, cls, id, count, take, seat, scarce);
@@ -171,7 +171,7 @@ XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
   words = (xmc_u32)(xmc_load_fixed64(&heap->words) >> 3);
   xmc_pages_enter(heap, (xmc_u32)map, page, order, cls);
   count = xmc_class_blocks(cls, 1u << order);
-  take = xmc_full_mask(want < count ? want : count);
+  take = xmc_count_mask(want < count ? want : count);
   xmc_superblock_start(heap, me, words, cls, xmc_run_id(page, order), count, take, seat, scarce);
   return xmc_claim_make(xmc_run_id(page, order), take);
 }
@@ -203,7 +203,7 @@ XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     xmc_runs_forget(heap, page);
   id = xmc_slab_id(heap, page);
   xmc_superblock_start(heap, me, xmc_words(heap), xmc_slab_class(cls), id,
-                       (xmc_class_blocks(cls, 1) + 31u) >> 5, 1u, seat, xmc_scarce_near(heap));
+                       (xmc_slab_blocks(cls) + 31u) >> 5, 1u, seat, xmc_scarce_near(heap));
   return xmc_claim_make(id, 1u);
 }
 

@@ -59,6 +59,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   w &= ~(xmc_u64)seat.taken;
   take = xmc_lowest_bits(xmc_word_free(w), want);
   id = xmc_active_id(seat.active);
+  XMC_AFRESH(id); /* else the word's address is reckoned in 64 bits */
   ask = rank == 0 && id != XMC_NONE && take;
   w = xmc_cas_acquire64_if(ask, xmc_word_at(heap, view.words, id), w, w & ~(xmc_u64)take);
   take = ask && w == (xmc_word_guess(cls) & ~(xmc_u64)seat.taken) ? take : 0;
@@ -72,7 +73,8 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   do { /* the lanes that got nothing yet go round together */
     if (at != XMC_NONE)
       continue;
-    group = xmc_lanes_drop(group, got);
+    if (got)
+      group = xmc_lanes_drop(group, got);
     w &= ~(xmc_u64)take;
     want = xmc_lanes_count(group);
     if (xmc_lanes_below(group) == 0) {

@@ -27,7 +27,7 @@ XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
                                   xmc_u32 id, xmc_u32 bit, xmc_u32 fifo, xmc_u32 slabs) {
   xmc_u32 places = xmc_parked_places(cls), hint;
   xmc_u64 set = XMC_WORD_LISTED | XMC_WORD_PARKED | bit, now, was, w;
-  now = xmc_word_make(cls, places, xmc_full_mask(places) & ~bit) | XMC_WORD_LISTED | XMC_WORD_PARKED;
+  now = xmc_word_make(cls, places, xmc_count_mask(places) & ~bit) | XMC_WORD_LISTED | XMC_WORD_PARKED;
   w = xmc_retire_or_hint64(xmc_word_at(heap, words, id), now, XMC_WORD_RETIRED, set, &was);
   if (was != now || !(w & XMC_WORD_LISTED)) { /* not all its places are back, or it was not parked */
     now = w | set;
@@ -92,7 +92,7 @@ XMC_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
     xmc_superblock_gone(heap, me, words, cls, id, fifo, hint, heap->pages * 32u);
     return;
   }
-  w = used | xmc_full_mask(xmc_word_count(used)) | XMC_WORD_LISTED;
+  w = used | xmc_count_mask(xmc_word_count(used)) | XMC_WORD_LISTED;
   if (xmc_cas_hint64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w) ==
       XMC_WORD_RETIRED) /* else a damaged arena's */
     xmc_seat_take(heap, me, words, cls, id, w, fifo, active);

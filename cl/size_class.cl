@@ -54,6 +54,9 @@ XMC_FN xmc_u32 xmc_class_inverse(xmc_u32 cls) { return xmc_class_inverses[cls]; 
  * inverse; n * e is at most r, less than any inverse.) */
 XMC_FN xmc_u64 xmc_class_divide(xmc_u32 r, xmc_u32 inverse) { return (xmc_u64)r * inverse; }
 
+/* Basicblocks in a slab, of all its Superblocks */
+XMC_FN xmc_u32 xmc_slab_blocks(xmc_u32 cls) { return xmc_class_inverse(cls) >> (32u - XMC_PAGE_SHIFT); }
+
 /* Basicblocks in a run of 2^order pages or part of it: all those of a slab, at most 32 otherwise */
 XMC_FN xmc_u32 xmc_class_blocks(xmc_u32 cls, xmc_u32 pages) {
   xmc_u32 n = (xmc_u32)(xmc_class_divide(pages << XMC_PAGE_SHIFT, xmc_class_inverse(cls)) >> 32);

@@ -333,7 +333,7 @@ XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat
 /* The word of a wholly free Superblock: a guess for the active one, which blocks that come and go leave so. Where they
  * only go, `taken` corrects it. */
 XMC_FN xmc_u64 xmc_word_guess(xmc_u32 cls) {
-  return xmc_word_make(cls, xmc_class_count(cls), xmc_full_mask(xmc_class_count(cls))) | XMC_WORD_LISTED;
+  return xmc_word_make(cls, xmc_class_count(cls), xmc_count_mask(xmc_class_count(cls))) | XMC_WORD_LISTED;
 }
 /* Claims up to `want` blocks of Superblock `id`, and keeps in mind what is left of the one that has the seat. w: its word
  * as seen, or a guess. */
