@@ -92,11 +92,10 @@ XMC_FN xmc_u64 xmc_map_read(XMC_GLOBAL xmcHeap *heap) {
  * Where to look first is the FIFO's hint, 0 for no FIFO: the pages that this slot returned are a stack
  * (xmc_pages_return),
  *
- *   hint: page + 1  -->  xmc_next_hint(page)  -->  …  -->  0, or XMC_HINT_ONWARD + page + 1
+ *   hint: a run  -->  xmc_next_hint(its first page)  -->  …  -->  0, or XMC_HINT_ONWARD and a page
  *
  * at whose end it goes on in steps as wide as all slots, so that they do not meet. It is nobody's property:
  * who takes pages owns them by the bits of their span, and a stack whose first page is gone is forgotten. */
-#define XMC_HINT_ONWARD 0x80000000u
 XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order, xmc_u64 map,
                               xmc_u32 fifo, xmc_u32 hint) {
   XMC_AFRESH64(heap);
@@ -104,8 +103,8 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   if (!(pages >> order))
     return XMC_NONE;
   hint = xmc_seat_hint(heap, fifo, hint);
-  page = (hint & ~XMC_HINT_ONWARD) - 1u;
-  if (page < pages && !(hint & XMC_HINT_ONWARD))
+  page = xmc_hint_page(hint);
+  if (page < pages && xmc_hint_is_run(hint))
     next = xmc_beside32(xmc_map_hint(heap, (xmc_u32)map, pages, page));
   if (page == XMC_NONE)
     page = xmc_run_home(heap, me, order, xmc_class_is_small(cls) ? cls : cls & 3u);
@@ -128,7 +127,7 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   XMC_AFRESH(fifo);
   if (fifo != XMC_NONE)
     xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint,
-                        next ? next : XMC_HINT_ONWARD | (page + (heap->lanes << order) + 1u));
+                        next ? next : XMC_HINT_ONWARD | XMC_HINT(page + (heap->lanes << order), 0));
   return page;
 }
 
@@ -208,15 +207,19 @@ XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
 }
 
 /* log2 of the pages of a new Superblock for `want` blocks. On GPUs as many slots take Superblocks as
- * sub-groups run: where few lanes want a class, they take few pages each. */
-XMC_FN xmc_u32 xmc_carve_order(xmc_u32 cls, xmc_u32 want) {
+ * sub-groups run: where few lanes want a class, they take few pages each, but a run that the slot returned as it was. */
+XMC_FN xmc_u32 xmc_carve_order(xmc_u32 cls, xmc_u32 want, xmc_u32 hint) {
   xmc_u32 order = xmc_class_order(cls);
 #if XMC_CARVE_TO_FIT
+  if (xmc_hint_is_run(hint) && xmc_hint_order(hint) <= order &&
+      xmc_class_blocks(cls, 1u << xmc_hint_order(hint)) >= want)
+    return xmc_hint_order(hint);
   XMC_ROLLED
   while (order > 0 && xmc_class_blocks(cls, 1u << (order - 1u)) >= 2u * want)
     order--;
 #else
   (void)want;
+  (void)hint;
 #endif
   return order;
 }
@@ -276,7 +279,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
       claim = xmc_slab_start(heap, me, xmc_words(heap), heap->pages, cls, want, claim, seat, data);
     }
   } else {
-    claim = xmc_superblock_carve(heap, me, cls, want, xmc_carve_order(cls, want), map, seat, data);
+    claim = xmc_superblock_carve(heap, me, cls, want, xmc_carve_order(cls, want, seat.hint), map, seat, data);
   }
   if (scarce)
     xmc_flux_end(heap, claim != 0);

@@ -45,7 +45,7 @@ XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
   fifo = xmc_fifo_of(heap, me, cls);
   hint = fifo != XMC_NONE ? xmc_beside32(&xmc_fifo_number(heap, fifo)->hint) : 0;
   xmc_run_gave(heap, id, 1u);
-  xmc_hint_push(heap, id, fifo, hint);
+  xmc_hint_push(heap, id, 0, fifo, hint);
 }
 
 /* The memory of a retired Superblock goes back. `fifo`, `hint`: of its class here; slabs: the first slab's id. */
@@ -54,8 +54,8 @@ XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   xmc_u32 bit = 1u << (id & 31u);
   xmc_u64 w;
   if (!xmc_class_is_small(cls)) {
-    xmc_run_gave(heap, id >> 5, xmc_run_pages(id));
-    xmc_hint_push(heap, id >> 5, fifo, hint);
+    xmc_run_gave(heap, id >> 5, 1u << xmc_run_order(id));
+    xmc_hint_push(heap, id >> 5, xmc_run_order(id), fifo, hint);
     return;
   }
   cls = xmc_slab_class(cls);

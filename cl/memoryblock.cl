@@ -112,6 +112,25 @@ XMC_FN xmc_u64 xmc_span_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
   }
 }
 
+/* Claims a run of 2^order pages in one span by one CAS: its first page, or XMC_NONE. */
+XMC_FN xmc_u32 xmc_span_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order) {
+  XMC_AFRESH64(heap);
+  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span);
+  xmc_u64 seen = xmc_load_relaxed64(word), starts, old;
+  xmc_u32 first;
+  XMC_ROLLED
+  for (;;) { /* again only when somebody else changed the span */
+    starts = xmc_aligned_runs(seen, order);
+    if (!starts)
+      return XMC_NONE;
+    first = xmc_lowest64(starts);
+    old = xmc_cas_acquire64(word, seen, seen & ~xmc_run_mask(first, 1u << order));
+    if (old == seen)
+      return span * XMC_SPAN_PAGES + first;
+    seen = old;
+  }
+}
+
 /* The index misled us: 2^order pages are not free in this span, if another look agrees. */
 XMC_FN void xmc_span_mend(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order) {
   XMC_AFRESH64(heap);
@@ -157,8 +176,7 @@ XMC_FN xmc_u32 xmc_run_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order,
 XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page,
                               xmc_u32 turn) {
   XMC_AFRESH64(heap);
-  xmc_u32 span;
-  xmc_u64 mask;
+  xmc_u32 span, found;
   XMC_ROLLED
   for (;; turn++) { /* in the end again only for another span, or after the index was mended */
     XMC_AFRESH(order);
@@ -169,9 +187,9 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
                : xmc_index_find(heap, order, xmc_any_number(me));
     if (span == XMC_NONE)
       return XMC_NONE;
-    mask = xmc_span_claim(heap, span, 1u << order, 1, 0);
-    if (mask)
-      return span * XMC_SPAN_PAGES + xmc_lowest64(mask);
+    found = xmc_span_take(heap, span, order);
+    if (found != XMC_NONE)
+      return found;
     XMC_AFRESH(order);
     if (turn - XMC_RUN_HOMES < XMC_RUN_INDEX - XMC_RUN_HOMES)
       page = ((page >> order) + heap->lanes) % (heap->pages >> order) << order;

@@ -28,10 +28,25 @@ XMC_FN xmc_u64 xmc_run_places(xmc_u32 n) {
   return places;
 }
 
+/* Where runs of 2^order set bits of x begin at multiples of that */
+XMC_FN xmc_u64 xmc_aligned_runs(xmc_u64 x, xmc_u32 order) {
+  if (order > 0)
+    x &= x >> 1 & 0x5555555555555555u; /* each step: where runs twice as long begin */
+  if (order > 1u)
+    x &= x >> 2 & 0x1111111111111111u;
+  if (order > 2u)
+    x &= x >> 4 & 0x0101010101010101u;
+  if (order > 3u)
+    x &= x >> 8 & 0x0001000100010001u;
+  if (order > 4u)
+    x &= x >> 16 & 0x0000000100000001u;
+  return order > 5u ? x & x >> 32 & 1u : x;
+}
+
 /* The k for which x has 2^k set bits at a multiple of 2^k, as a mask */
 XMC_FN xmc_u32 xmc_run_orders(xmc_u64 x) {
   xmc_u32 orders = x != 0;
-  x &= x >> 1 & 0x5555555555555555u; /* each step: where runs twice as long begin */
+  x &= x >> 1 & 0x5555555555555555u;
   orders |= (xmc_u32)(x != 0) << 1;
   x &= x >> 2 & 0x1111111111111111u;
   orders |= (xmc_u32)(x != 0) << 2;

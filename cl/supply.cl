@@ -74,16 +74,23 @@ XMC_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
   xmc_bitmap_set(heap, &heap->busy, cls * heap->slots + slot);
 }
 
-/* The id of a run of 2^order pages as one Superblock, and its pages. Runs of different lengths at the same page have
+/* The id of a run of 2^order pages as one Superblock, and the order. Runs of different lengths at the same page have
  * different words: an entry that one of them left in the page map does not lead to the other. */
 XMC_FN xmc_u32 xmc_run_id(xmc_u32 page, xmc_u32 order) { return page * 32u + XMC_RUN_PLACE + order; }
-XMC_FN xmc_u32 xmc_run_pages(xmc_u32 id) { return 1u << ((id & 31u) - XMC_RUN_PLACE); }
+XMC_FN xmc_u32 xmc_run_order(xmc_u32 id) { return (id & 31u) - XMC_RUN_PLACE; }
 
-/* The next pages that the slot takes (xmc_pages_take) */
-XMC_FN void xmc_hint_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 fifo, xmc_u32 hint) {
-  if (fifo != XMC_NONE && hint != page + 1u) {
+/* Hints at pages: 0, or a page + 1 in bits 0..22 and log2 of the pages of a run there in bits 23..25. */
+#define XMC_HINT(page, order) ((page) + 1u + ((order) << 23))
+#define XMC_HINT_ONWARD 0x80000000u /* only a place to go on from */
+XMC_FN xmc_u32 xmc_hint_page(xmc_u32 hint) { return (hint & 0x7fffffu) - 1u; }
+XMC_FN xmc_u32 xmc_hint_order(xmc_u32 hint) { return hint >> 23 & 7u; }
+XMC_FN int xmc_hint_is_run(xmc_u32 hint) { return (hint & 0x7fffffu) && !(hint & XMC_HINT_ONWARD); }
+
+/* A run that went back is the next that the slot takes (xmc_pages_take). */
+XMC_FN void xmc_hint_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 order, xmc_u32 fifo, xmc_u32 hint) {
+  if (fifo != XMC_NONE && hint != XMC_HINT(page, order)) {
     xmc_store_relaxed32(xmc_next_hint(heap, page), hint);
-    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, page + 1u);
+    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, XMC_HINT(page, order));
   }
 }
 
@@ -91,11 +98,11 @@ XMC_FN void xmc_hint_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 fifo, 
  * again. */
 XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id) {
   XMC_AFRESH64(heap);
-  xmc_u32 page = xmc_id_page(heap, id), pages = cls < XMC_CLASSES ? xmc_run_pages(id) : 1u,
+  xmc_u32 page = xmc_id_page(heap, id), order = cls < XMC_CLASSES ? xmc_run_order(id) : 0,
           fifo = xmc_fifo_of(heap, me, cls);
   if (fifo != XMC_NONE)
-    xmc_hint_push(heap, page, fifo, xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint));
-  xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), pages));
+    xmc_hint_push(heap, page, order, fifo, xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint));
+  xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order));
 }
 
 /* Parks a listed Superblock that no FIFO has room for. Released blocks may make it wholly free later: then
