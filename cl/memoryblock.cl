@@ -176,25 +176,36 @@ XMC_FN xmc_u32 xmc_run_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order,
 XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page,
                               xmc_u32 turn) {
   XMC_AFRESH64(heap);
-  xmc_u32 span, found;
+  xmc_u32 span, found, any;
+  xmc_u64 starts;
   XMC_ROLLED
   for (;; turn++) { /* in the end again only for another span, or after the index was mended */
     XMC_AFRESH(order);
     if (turn == XMC_RUN_HOMES - 1u)
       return XMC_NONE;
-    span = turn - XMC_RUN_HOMES < XMC_RUN_INDEX - XMC_RUN_HOMES
-               ? page >> XMC_SPAN_SHIFT
-               : xmc_index_find(heap, order, xmc_any_number(me));
+    any = xmc_any_number(me);
+    if (turn - XMC_RUN_HOMES < XMC_RUN_INDEX - XMC_RUN_HOMES) {
+      starts = xmc_aligned_runs(xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT)), order);
+      if (!starts) {
+        page = ((page >> order) + heap->lanes) % (heap->pages >> order) << order;
+        continue;
+      }
+      any &= XMC_SPAN_PAGES - 1u; /* not all the same one */
+      if (starts >> any)
+        starts = starts >> any << any;
+      page = (page & ~(XMC_SPAN_PAGES - 1u)) + xmc_lowest64(starts);
+      if (xmc_run_claim_at(heap, heap->page_map, order, page))
+        return page;
+      continue;
+    }
+    span = xmc_index_find(heap, order, any);
     if (span == XMC_NONE)
       return XMC_NONE;
     found = xmc_span_take(heap, span, order);
     if (found != XMC_NONE)
       return found;
     XMC_AFRESH(order);
-    if (turn - XMC_RUN_HOMES < XMC_RUN_INDEX - XMC_RUN_HOMES)
-      page = ((page >> order) + heap->lanes) % (heap->pages >> order) << order;
-    else
-      xmc_span_mend(heap, span, order);
+    xmc_span_mend(heap, span, order);
   }
 }
 
