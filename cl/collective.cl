@@ -119,12 +119,21 @@ XMC_LOCAL_FN void xmc_group_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local
       scratch->of[i] = (xmc_u64)(size_t)xmcMalloc(heap, (size_t)scratch->of[i]);
 }
 
+/* Are the next `n` pointers those of neighbours? */
+XMC_LOCAL_FN int xmc_group_is_row(const __local xmc_u64 *of, xmc_u32 n, xmc_u32 bytes) {
+  xmc_u64 first = of[0], other = 0;
+  xmc_u32 k;
+  for (k = 0; k < n; k++)
+    other |= of[k] ^ (first + k * bytes);
+  return !other;
+}
+
 /* Runs of blocks of one Superblock are one release. Blocks handed out together are neighbours: `next` is where the
  * block after the last one begins, `left` how many of the Superblock follow. */
 XMC_LOCAL_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
                                  xmc_u32 items) {
-  xmc_u32 i, bits = 0, lanes = 0, id = XMC_NONE, cls = 0, bit = 0, left = 0;
-  xmc_u64 next = 0, bytes = 0, w;
+  xmc_u32 i, bits = 0, lanes = 0, id = XMC_NONE, cls = 0, bit = 0, left = 0, bytes = 0;
+  xmc_u64 next = 0, w;
   xmc_map_view view;
   xmc_place place;
   xmc_map_view_read(heap, &view);
@@ -152,6 +161,13 @@ XMC_LOCAL_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local x
       w = xmc_load_relaxed64(xmc_word_at(heap, view.words, id));
       left = xmc_word_class(w) == cls && bit + 1u < xmc_word_count(w) ? xmc_word_count(w) - bit - 1u : 0;
       next = (xmc_u64)(size_t)ptr;
+      if (left == 31u && i + left < items && xmc_group_is_row(&scratch->of[i], 32u, bytes)) {
+        bits = 0xffffffffu; /* a whole Superblock */
+        lanes += 32u;
+        left = 0;
+        i += 31u;
+        continue;
+      }
     }
     next += bytes;
     bits |= 1u << bit;
