@@ -407,6 +407,69 @@ static void runs_that_come_back(void **state) {
   core_heap_free(heap);
 }
 
+/* Runs of all lengths went back; then others begin at the same pages, and slabs of 16 bytes, whose words some of the runs
+ * had. Whoever frees the old blocks again changes nothing: not what is in use now, wherever the old entries lead. */
+static void old_blocks_freed_again(void **state) {
+  enum { BYTES = 8 << 20, OLD = 4000, LIVE = 9000 };
+  xmcHeap *heap = core_heap(BYTES, CORE_SLOTS_DEFAULT, 0, XMC_COALESCE_CLASS);
+  unsigned char *begins = calloc(BYTES / 16, 1);
+  void **old = malloc(OLD * sizeof *old), **live = malloc(LIVE * sizeof *live);
+  uint64_t seed = 3;
+  unsigned round;
+  (void)state;
+  assert_true(begins && old && live);
+  xmc_say_scarce(heap); /* else what xmc_reclaim looked at once it does not find again */
+  for (round = 0; round < 60; round++) {
+    xmc_u32 count = 0, blocks = 0, tries, bad = 0, i, data;
+    xmc_u64 before = heap->double_frees + heap->invalid_frees;
+    for (tries = 0; tries < 60 && count + 32 <= OLD; tries++) {
+      xmc_u32 cls = 15 + (xmc_u32)(core_random(&seed) % 17), m;
+      xmc_u32 order = (xmc_u32)(core_random(&seed) % (xmc_class_order(cls) + 1));
+      xmc_seat seat;
+      xmc_claim claim;
+      xmc_seat_none(&seat);
+      claim = xmc_superblock_carve(heap, xmc_caller(), cls, 32, order, xmc_map_read(heap), seat, &data);
+      for (m = xmc_claim_mask(claim); m; m &= m - 1)
+        old[count++] = xmc_block_address(heap, cls, xmc_claim_id(claim), xmc_lowest32(m));
+    }
+    for (i = 0; i < count; i++)
+      xmcFree(heap, old[i]);
+    while (xmc_reclaim(heap, xmc_caller(), XMC_NONE))
+      ;
+    assert_int_equal(core_free_pages(heap), heap->pages);
+    assert_int_equal(heap->double_frees + heap->invalid_frees, before);
+    while (blocks < LIVE - 1000) { /* a few of some size, then of another */
+      size_t size = core_random(&seed) % 3 ? 16 : 16 + core_random(&seed) % 8000;
+      for (i = 1 + (xmc_u32)(core_random(&seed) % (size == 16 ? 1000 : 40)); i > 0; i--) {
+        live[blocks] = xmcMalloc(heap, size);
+        if (!live[blocks])
+          break;
+        begins[xmc_arena_offset(heap, live[blocks++]) / 16] = 1;
+      }
+      if (i)
+        break;
+    }
+    for (i = 0; i < count; i++)
+      if (!begins[xmc_arena_offset(heap, old[i]) / 16]) {
+        xmcFree(heap, old[i]);
+        bad++;
+      }
+    assert_int_equal(heap->double_frees + heap->invalid_frees, before + bad);
+    for (i = 0; i < blocks; i++) {
+      begins[xmc_arena_offset(heap, live[i]) / 16] = 0;
+      xmcFree(heap, live[i]);
+    }
+    assert_int_equal(heap->double_frees + heap->invalid_frees, before + bad);
+    while (xmc_reclaim(heap, xmc_caller(), XMC_NONE))
+      ;
+    assert_int_equal(core_free_pages(heap), heap->pages);
+  }
+  free(old);
+  free(live);
+  free(begins);
+  core_heap_free(heap);
+}
+
 typedef struct run_crowd {
   xmcHeap *heap;
   uint32_t *owners;
@@ -530,6 +593,7 @@ int main(void) {
       cmocka_unit_test(superblock_life),     cmocka_unit_test(superblock_threads),
       cmocka_unit_test(runs_of_bits),        cmocka_unit_test(memoryblocks_alone),
       cmocka_unit_test(memoryblock_threads), cmocka_unit_test(runs_that_come_back),
+      cmocka_unit_test(old_blocks_freed_again),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
