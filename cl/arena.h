@@ -123,7 +123,8 @@ typedef uint64_t xmc_u64;
 #define XMC_MAP(cls, back, place, blocks) \
   ((xmc_u32)(cls) | (xmc_u32)(back) << 8 | (xmc_u32)(place) << 12 | (xmc_u32)(blocks) << 17)
 #define XMC_MAP_NONE XMC_MAP(XMC_CLASS_NONE, 0, 0, 0)
-#define XMC_RUN_PLACE 16u /* + log2 of its pages: the place of a run's state word; in slabs of 16 B a Superblock's */
+#define XMC_RUN_PLACE \
+  16u /* + log2 of its pages: the place of a run's state word; in slabs of 16 B a Superblock's */
 
 /* The papers' FIFO (2011, figure 7) of 32-bit Superblock ids, and the Superblock in use beside it. */
 #define XMC_FIFO_SIZE 4u /* messages; a power of two, so that sequence numbers may wrap */

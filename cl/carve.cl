@@ -201,8 +201,8 @@ XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   if (cls == 0)
     xmc_runs_forget(heap, page);
   id = xmc_slab_id(heap, page);
-  xmc_superblock_start(heap, me, xmc_words(heap), xmc_slab_class(cls), id,
-                       (xmc_slab_blocks(cls) + 31u) >> 5, 1u, seat, xmc_scarce_near(heap));
+  xmc_superblock_start(heap, me, xmc_words(heap), xmc_slab_class(cls), id, (xmc_slab_blocks(cls) + 31u) >> 5,
+                       1u, seat, xmc_scarce_near(heap));
   return xmc_claim_make(id, 1u);
 }
 

@@ -188,7 +188,8 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
       if (xmc_map_class(entry) < XMC_CLASSES &&
           (xmc_map_back(entry) > i || *xmc_word_of(c->meta, id) != XMC_WORD_RETIRED))
         problem(c, XMC_PROBLEM_PAGE_MAP, c->meta->page_map + 8u * (xmc_u64)i,
-                "page %u is free, and its entry 0x%llx leads to what is in use", i, (unsigned long long)entry);
+                "page %u is free, and its entry 0x%llx leads to what is in use", i,
+                (unsigned long long)entry);
     }
     check_retired(c, first, first + 32u * run->pages);
     check_retired(c, slab, slab + run->pages);

@@ -61,8 +61,8 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
     at = align_up(at + (align_up(h->spans, (uint64_t)8 << 3 * k) >> 3 * k), 64);
   }
   at = align_up(at + 8u * (uint64_t)h->spans, 64); /* the spans' words, downwards */
-  h->page_map = (xmc_u32)at;                    /* XMC_MAX_SLOTS FIFOs a class are 3 GB */
-  at = align_up(at + 12u * (uint64_t)pages, 64); /* the entries, and as many hints */
+  h->page_map = (xmc_u32)at;                       /* XMC_MAX_SLOTS FIFOs a class are 3 GB */
+  at = align_up(at + 12u * (uint64_t)pages, 64);   /* the entries, and as many hints */
   h->words = at;
   return align_up(at + 8u * (uint64_t)pages * XMC_PAGE_WORDS, 128);
 }
@@ -134,11 +134,11 @@ int xmc_layout_is_consistent(const xmcHeap *h) {
   for (k = 0; k < XMC_INDEX_LEVELS; k++)
     if (placed.index[k] != h->index[k])
       return 0;
-  return placed.spans == h->spans && placed.page_map == h->page_map &&
-         placed.words == h->words && same_bitmap(&placed.busy, &h->busy) &&
-         same_bitmap(&placed.parked, &h->parked) && same_bitmap(&placed.whole, &h->whole) &&
-         h->data_room == h->bytes - tables && h->data >= tables && h->data - tables < XMC_PAGE_BYTES &&
-         h->data % 16u == 0 && h->data <= h->bytes && room >> XMC_PAGE_SHIFT >= h->pages;
+  return placed.spans == h->spans && placed.page_map == h->page_map && placed.words == h->words &&
+         same_bitmap(&placed.busy, &h->busy) && same_bitmap(&placed.parked, &h->parked) &&
+         same_bitmap(&placed.whole, &h->whole) && h->data_room == h->bytes - tables && h->data >= tables &&
+         h->data - tables < XMC_PAGE_BYTES && h->data % 16u == 0 && h->data <= h->bytes &&
+         room >> XMC_PAGE_SHIFT >= h->pages;
 }
 
 uint64_t xmc_layout_metadata_bytes(const xmcHeap *h) {

@@ -56,8 +56,9 @@ static void same_as_before(scene *s) {
 }
 
 static void free_list(scene *s, cl_uint times) {
-  test_launch(s->env, test_kernel(s->env, s->heap, "bad_input.cl", "bad_free", NULL), (size_t)s->count * times, 32,
-              "hmuu", s->heap, test_buffer(s->env, sizeof s->list, s->list), s->count, times);
+  test_launch(s->env, test_kernel(s->env, s->heap, "bad_input.cl", "bad_free", NULL),
+              (size_t)s->count * times, 32, "hmuu", s->heap, test_buffer(s->env, sizeof s->list, s->list),
+              s->count, times);
 }
 
 static void add(scene *s, cl_ulong offset) {
@@ -107,8 +108,8 @@ static void other_heaps_blocks(test_env *env) {
   scene_new(&t, env);
   remember(&s);
   remember(&t);
-  test_launch(env, test_kernel(env, s.heap, "bad_input.cl", "bad_free_of_other", NULL), BLOCKS, 4, "hhmu", s.heap,
-              t.heap, test_buffer(env, sizeof t.refs, t.refs), (cl_uint)BLOCKS);
+  test_launch(env, test_kernel(env, s.heap, "bad_input.cl", "bad_free_of_other", NULL), BLOCKS, 4, "hhmu",
+              s.heap, t.heap, test_buffer(env, sizeof t.refs, t.refs), (cl_uint)BLOCKS);
   same_as_before(&s);
   same_as_before(&t);
   stats = test_intact(env, s.heap);

@@ -38,9 +38,7 @@ static void rounds(test_env *env, const char *name) {
   test_empty(env, heap);
 }
 
-static void work_groups(test_env *env) {
-  rounds(env, "collective_group");
-}
+static void work_groups(test_env *env) { rounds(env, "collective_group"); }
 
 static void sub_groups(test_env *env) {
   xmc_heap heap = test_heap(env, 4u << 20);
@@ -97,8 +95,11 @@ static void bad_frees(test_env *env) {
       test_launch(env, kernel, n, n, "hUu", heap, sizes[i], what);
       stats = test_intact(env, heap);
       bad = stats.double_frees + stats.invalid_frees;
-      if (bad != (what == 0 ? n : what == 1 ? n / 2 : what == 2 ? n - 1 : stats.live_blocks) || !bad ||
-          stats.live_blocks != (what == 0 ? 0 : bad))
+      if (bad != (what == 0   ? n
+                  : what == 1 ? n / 2
+                  : what == 2 ? n - 1
+                              : stats.live_blocks) ||
+          !bad || stats.live_blocks != (what == 0 ? 0 : bad))
         fail_msg("%llu bytes, %s: %llu bad frees counted, %llu blocks live", (unsigned long long)sizes[i],
                  pictures[what], (unsigned long long)bad, (unsigned long long)stats.live_blocks);
     }

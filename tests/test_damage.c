@@ -31,7 +31,8 @@ static void populate(patient *p) {
 /* What the user may do after a check that found nothing */
 static void use(int number, void *data) {
   patient *p = data;
-  volatile size_t bytes = (size_t)p->heap->pages * XMC_PAGE_BYTES; /* else GCC warns of what size 0 would do */
+  volatile size_t bytes =
+      (size_t)p->heap->pages * XMC_PAGE_BYTES; /* else GCC warns of what size 0 would do */
   void *all, *some[8];
   int i;
   (void)number;
@@ -90,7 +91,9 @@ static void every_bit(void **state) {
         if (s.hung || ((!p.whole || p.counted) && !is_free_bit((xmcHeap *)good, at))) {
           if (crashed++ < 9)
             print_error("byte %zu bit %u: not reported, then %s\n", at, bit,
-                        s.hung ? "a hang" : p.counted ? "a good free is refused" : "room is lost");
+                        s.hung      ? "a hang"
+                        : p.counted ? "a good free is refused"
+                                    : "room is lost");
         }
         harmless++;
         memcpy(arena, good, metadata);

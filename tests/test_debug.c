@@ -85,7 +85,9 @@ static void expect_problem(debug_heap *d, xmc_problem code, cl_ulong offset) {
 }
 
 /* Lanes of GPUs share blocks by compartments: one is what a list and a check see. */
-static int shares(test_env *env) { return env->device->gpu && env->config.coalescing == XMC_COALESCE_COMPARTMENT; }
+static int shares(test_env *env) {
+  return env->device->gpu && env->config.coalescing == XMC_COALESCE_COMPARTMENT;
+}
 
 static const size_t sizes[] = {1, 7, 8, 9, 100, 2041, 8169, 40000};
 enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -379,10 +381,16 @@ static void saved(test_env *env) {
 }
 
 int main(int argc, char **argv) {
-  static const test_case cases[] = {
-      TEST(patterns, SPREAD_AXES),   TEST(other_calls, SPREAD_ONE),         TEST(shrinks_in_place, SPREAD_ONE),
-      TEST(overruns, SPREAD_AXES),   TEST(writes_after_free, SPREAD_ONE),   TEST(bad_frees, SPREAD_ONE),
-      TEST(churn, SPREAD_AXES),      TEST(reuse, SPREAD_AXES),              TEST(levels, SPREAD_AXES),
-      TEST(saved, SPREAD_ONE),       TEST(sites, SPREAD_AXES)};
+  static const test_case cases[] = {TEST(patterns, SPREAD_AXES),
+                                    TEST(other_calls, SPREAD_ONE),
+                                    TEST(shrinks_in_place, SPREAD_ONE),
+                                    TEST(overruns, SPREAD_AXES),
+                                    TEST(writes_after_free, SPREAD_ONE),
+                                    TEST(bad_frees, SPREAD_ONE),
+                                    TEST(churn, SPREAD_AXES),
+                                    TEST(reuse, SPREAD_AXES),
+                                    TEST(levels, SPREAD_AXES),
+                                    TEST(saved, SPREAD_ONE),
+                                    TEST(sites, SPREAD_AXES)};
   return test_main("debug", cases, sizeof cases / sizeof *cases, argc, argv);
 }

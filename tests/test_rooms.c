@@ -587,12 +587,12 @@ static void memoryblock_threads(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(size_classes),        cmocka_unit_test(bitmap_against_model),
-      cmocka_unit_test(index_against_model), cmocka_unit_test(fifo_against_model),
-      cmocka_unit_test(fifo_threads),        cmocka_unit_test(bits),
-      cmocka_unit_test(superblock_life),     cmocka_unit_test(superblock_threads),
-      cmocka_unit_test(runs_of_bits),        cmocka_unit_test(memoryblocks_alone),
-      cmocka_unit_test(memoryblock_threads), cmocka_unit_test(runs_that_come_back),
+      cmocka_unit_test(size_classes),           cmocka_unit_test(bitmap_against_model),
+      cmocka_unit_test(index_against_model),    cmocka_unit_test(fifo_against_model),
+      cmocka_unit_test(fifo_threads),           cmocka_unit_test(bits),
+      cmocka_unit_test(superblock_life),        cmocka_unit_test(superblock_threads),
+      cmocka_unit_test(runs_of_bits),           cmocka_unit_test(memoryblocks_alone),
+      cmocka_unit_test(memoryblock_threads),    cmocka_unit_test(runs_that_come_back),
       cmocka_unit_test(old_blocks_freed_again),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,8 +19,8 @@ typedef struct stage {
 
 typedef struct scene {
   const char *name;
-  size_t bytes; /* of the heap */
-  uint32_t size; /* of its blocks */
+  size_t bytes;       /* of the heap */
+  uint32_t size;      /* of its blocks */
   uint32_t most_lost; /* pages */
   void (*prepare)(stage *);
   void (*act)(stage *);
@@ -119,7 +119,8 @@ static void fill_and_empty(stage *g, int number, uint32_t size) {
   }
   for (; list; list = next) {
     memcpy(&next, list, sizeof next);
-    if (list[8] != (unsigned char)number || list[size - 4] != 0x30 + number || list[size - 1] != 0x30 + number)
+    if (list[8] != (unsigned char)number || list[size - 4] != 0x30 + number ||
+        list[size - 1] != 0x30 + number)
       g->errors++;
     xmcFree(g->heap, list);
   }
