@@ -68,14 +68,50 @@ XMC_LOCAL_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local 
   }
 }
 
+/* Whole Superblocks of a small class for n work-items or fewer: all their places in the slab that the slot used last by
+ * one CAS. Returns how many work-items were served, from `i` on; 0 while room is scarce (xmc_carve says what is done then). */
+XMC_LOCAL_FN xmc_u32 xmc_group_take_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
+                                           __local xmcGroupScratch *scratch, xmc_u32 cls, xmc_u32 i,
+                                           xmc_u32 n) {
+  xmc_u32 fifo = xmc_fifo_of(heap, me, cls), slab, take, id, k, served = 0, bytes = xmc_class_bytes(cls);
+  xmc_u64 w, first;
+  if (fifo == XMC_NONE || !xmc_class_is_small(cls) || xmc_scarce_near(heap))
+    return 0;
+  slab = xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint) - 1u;
+  if (slab == XMC_NONE)
+    return 0;
+  w = xmc_load_relaxed64(xmc_word_of(heap, slab));
+  take = xmc_word_available(w, xmc_slab_class(cls)); /* but for a last place that is smaller */
+  if (xmc_slab_blocks(cls) & 31u)
+    take &= ~(1u << (xmc_slab_blocks(cls) >> 5));
+  take = xmc_lowest_bits(take, n / 32u);
+  if (!take || xmc_cas_acquire64(xmc_word_of(heap, slab), w, w & ~(xmc_u64)take) != w)
+    return 0;
+  for (; take; take &= take - 1u, served += 32u) {
+    id = (slab - heap->pages * 32u) * 32u + xmc_lowest32(take);
+    xmc_store_relaxed64(xmc_word_of(heap, id), xmc_word_make(cls, 32u, 0));
+    first = (xmc_u64)(size_t)xmc_block_address(heap, cls, id, 0);
+    for (k = 0; k < 32u; k++)
+      scratch->of[i + served + k] = first + k * bytes;
+  }
+  return served;
+}
+
 /* The same when all n work-items want this class. Returns how many, the first ones, were served. */
 XMC_LOCAL_FN xmc_u32 xmc_group_serve_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
                                          __local xmcGroupScratch *scratch, xmc_u32 cls, xmc_u32 n) {
   xmc_u32 i = 0, bytes = xmc_class_bytes(cls), k;
   while (i < n) {
-    xmc_claim claim = xmc_blocks_claim_first(heap, me, cls, n - i < 32u ? n - i : 32u);
-    xmc_u32 take = xmc_claim_mask(claim);
-    xmc_u64 first = (xmc_u64)(size_t)xmc_block_address(heap, cls, xmc_claim_id(claim), 0);
+    xmc_claim claim;
+    xmc_u32 take = i > 0 && n - i >= 64u ? xmc_group_take_places(heap, me, scratch, cls, i, n - i) : 0;
+    xmc_u64 first;
+    if (take) {
+      i += take;
+      continue;
+    }
+    claim = xmc_blocks_claim_first(heap, me, cls, n - i < 32u ? n - i : 32u);
+    take = xmc_claim_mask(claim);
+    first = (xmc_u64)(size_t)xmc_block_address(heap, cls, xmc_claim_id(claim), 0);
     if (!take)
       break;
     if (take == 0xffffffffu) {
@@ -128,11 +164,35 @@ XMC_LOCAL_FN int xmc_group_is_row(const __local xmc_u64 *of, xmc_u32 n, xmc_u32 
   return !other;
 }
 
+/* Places of a slab whose Superblocks were retired go back together. `slab`: the slab's page, `places`: a mask */
+XMC_LOCAL_FN void xmc_group_give_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                        xmc_u32 slab, xmc_u32 places) {
+  xmc_u64 w;
+  if (!places)
+    return;
+  cls = xmc_slab_class(cls);
+  slab = xmc_slab_id(heap, slab);
+  w = xmc_superblock_release(xmc_word_at(heap, words, slab), places);
+  if (xmc_slab_got(heap, me, words, cls, slab, XMC_WORD_LISTED | places, w) != XMC_NONE)
+    xmc_settle(heap, me, words, cls, slab, w | XMC_WORD_LISTED | places);
+}
+
+/* All blocks of a Superblock of a small class at once: retired, if nobody answers for it and the slot has another one. */
+XMC_LOCAL_FN int xmc_group_retire(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                  xmc_u32 id) {
+  xmc_u32 fifo = xmc_fifo_of(heap, me, cls);
+  xmc_u64 used = xmc_word_make(cls, 32u, 0);
+  return fifo != XMC_NONE && xmc_class_is_small(cls) &&
+         xmc_active_id(xmc_load_relaxed64(&xmc_fifo_number(heap, fifo)->active)) != XMC_NONE &&
+         xmc_cas_acq_rel64(xmc_word_at(heap, words, id), used, XMC_WORD_RETIRED) == used;
+}
+
 /* Runs of blocks of one Superblock are one release. Blocks handed out together are neighbours: `next` is where the
  * block after the last one begins, `left` how many of the Superblock follow. */
 XMC_LOCAL_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
                                  xmc_u32 items) {
   xmc_u32 i, bits = 0, lanes = 0, id = XMC_NONE, cls = 0, bit = 0, left = 0, bytes = 0;
+  xmc_u32 slab = XMC_NONE, slab_cls = 0, places = 0; /* whose places go back */
   xmc_u64 next = 0, w;
   xmc_map_view view;
   xmc_place place;
@@ -162,10 +222,21 @@ XMC_LOCAL_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local x
       left = xmc_word_class(w) == cls && bit + 1u < xmc_word_count(w) ? xmc_word_count(w) - bit - 1u : 0;
       next = (xmc_u64)(size_t)ptr;
       if (left == 31u && i + left < items && xmc_group_is_row(&scratch->of[i], 32u, bytes)) {
-        bits = 0xffffffffu; /* a whole Superblock */
-        lanes += 32u;
         left = 0;
         i += 31u;
+        if (lanes == 0 && xmc_group_retire(heap, me, view.words, cls, id)) { /* a whole Superblock */
+          if (slab != id >> 5 || slab_cls != cls) {
+            xmc_group_give_places(heap, me, view.words, slab_cls, slab, places);
+            slab = id >> 5;
+            slab_cls = cls;
+            places = 0;
+          }
+          places |= 1u << (id & 31u);
+          id = XMC_NONE;
+          continue;
+        }
+        bits = 0xffffffffu;
+        lanes += 32u;
         continue;
       }
     }
@@ -175,6 +246,7 @@ XMC_LOCAL_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local x
   }
   if (lanes)
     xmc_blocks_release(heap, me, view.words, cls, id, bits, lanes);
+  xmc_group_give_places(heap, me, view.words, slab_cls, slab, places);
 }
 #endif
 
