@@ -42,8 +42,9 @@ static uint64_t superblock_bytes(uint32_t cls) {
 
 /* So many bytes of heap there are for each FIFO of a class. On GPUs what is carved for a whole sub-group
  * leaves nothing in the FIFO, and what is carved for a few lanes is small: one page, or two. */
-static uint64_t most_share(uint32_t cls, int simt) {
-  return simt ? 62u * (uint64_t)XMC_PAGE_BYTES : 64u * superblock_bytes(cls);
+static uint64_t most_share(uint32_t cls, int simt, uint64_t bytes) {
+  uint64_t pages = bytes >> 28 ? 62u : 70u; /* all tables are at most 2 % of 64 MiB and more */
+  return simt ? pages * XMC_PAGE_BYTES : 64u * superblock_bytes(cls);
 }
 
 /* Places every table for this many pages; returns the offset of the data. */
@@ -76,7 +77,7 @@ int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
   if (!request->slots_exact && slots > budget)
     slots = budget ? budget : 1u;
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
-    uint64_t count = slots, most = bytes / most_share(cls, request->simt);
+    uint64_t count = slots, most = bytes / most_share(cls, request->simt, bytes);
     if (!request->slots_exact && slots && count > most)
       count = most ? most : 1u;
     h->fifo_table[cls] = count << 32 | (fifos + XMC_FIRST_FIFO);

@@ -407,6 +407,23 @@ static void runs_that_come_back(void **state) {
   core_heap_free(heap);
 }
 
+/* The tables take at most 2 % of heaps of 64 MiB and more, on GPUs and elsewhere. */
+static void metadata_share(void **state) {
+  xmc_layout_request request;
+  xmcHeap header;
+  uint64_t bytes;
+  (void)state;
+  memset(&request, 0, sizeof request);
+  for (bytes = (uint64_t)64 << 20; bytes < (uint64_t)60 << 30; bytes += bytes / 7 / 4096 * 4096)
+    for (request.simt = 0; request.simt < 2; request.simt++) {
+      request.lanes = request.slots = request.simt ? 132 * 64 : 64;
+      assert_int_equal(xmc_layout(&header, bytes, &request), 1);
+      if (xmc_layout_metadata_bytes(&header) * 50 > bytes)
+        fail_msg("%llu of %llu bytes", (unsigned long long)xmc_layout_metadata_bytes(&header),
+                 (unsigned long long)bytes);
+    }
+}
+
 /* Runs of all lengths went back; then others begin at the same pages, and slabs of 16 bytes, whose words some of the runs
  * had. Whoever frees the old blocks again changes nothing: not what is in use now, wherever the old entries lead. */
 static void old_blocks_freed_again(void **state) {
@@ -593,7 +610,7 @@ int main(void) {
       cmocka_unit_test(superblock_life),        cmocka_unit_test(superblock_threads),
       cmocka_unit_test(runs_of_bits),           cmocka_unit_test(memoryblocks_alone),
       cmocka_unit_test(memoryblock_threads),    cmocka_unit_test(runs_that_come_back),
-      cmocka_unit_test(old_blocks_freed_again),
+      cmocka_unit_test(old_blocks_freed_again), cmocka_unit_test(metadata_share),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
