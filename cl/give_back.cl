@@ -2,8 +2,7 @@
  * nobody answered for it.
  *
  *   release   CAS: used, no block free  -->  RETIRED    (coalesce.cl; what the users wrote was waited for)
- *                |
- *   read the FIFO of my slot and class
+ *                |                                        and at the same time a look at the FIFO of my slot and class
  *                |
  *                +-- it has no active one: the Superblock takes the seat, whole
  *                |
