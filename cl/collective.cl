@@ -74,6 +74,7 @@ XMC_LOCAL_FN xmc_u32 xmc_group_take_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
                                            __local xmcGroupScratch *scratch, xmc_u32 cls, xmc_u32 i,
                                            xmc_u32 n) {
   xmc_u32 fifo = xmc_fifo_of(heap, me, cls), slab, take, id, k, served = 0, bytes = xmc_class_bytes(cls);
+  xmc_u32 scarce;
   xmc_u64 w, first;
   if (fifo == XMC_NONE || !xmc_class_is_small(cls) || xmc_scarce_near(heap))
     return 0;
@@ -87,9 +88,11 @@ XMC_LOCAL_FN xmc_u32 xmc_group_take_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
   take = xmc_lowest_bits(take, n / 32u);
   if (!take || xmc_cas_acquire64(xmc_word_of(heap, slab), w, w & ~(xmc_u64)take) != w)
     return 0;
+  scarce = xmc_scarce_near(heap); /* it may have become so */
   for (; take; take &= take - 1u, served += 32u) {
     id = (slab - heap->pages * 32u) * 32u + xmc_lowest32(take);
     xmc_store_relaxed64(xmc_word_of(heap, id), xmc_word_make(cls, 32u, 0));
+    xmc_superblock_show(heap, id, scarce);
     first = (xmc_u64)(size_t)xmc_block_address(heap, cls, id, 0);
     for (k = 0; k < 32u; k++)
       scratch->of[i + served + k] = first + k * bytes;
