@@ -158,11 +158,11 @@ XMC_LOCAL_FN void xmc_group_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local
       scratch->of[i] = (xmc_u64)(size_t)xmcMalloc(heap, (size_t)scratch->of[i]);
 }
 
-/* Are the next `n` pointers those of neighbours? */
-XMC_LOCAL_FN int xmc_group_is_row(const __local xmc_u64 *of, xmc_u32 n, xmc_u32 bytes) {
+/* Are the next 32 pointers those of neighbours? */
+XMC_LOCAL_FN int xmc_group_is_row(const __local xmc_u64 *of, xmc_u32 bytes) {
   xmc_u64 first = of[0], other = 0;
   xmc_u32 k;
-  for (k = 0; k < n; k++)
+  for (k = 0; k < 32u; k++)
     other |= of[k] ^ (first + k * bytes);
   return !other;
 }
@@ -224,7 +224,7 @@ XMC_LOCAL_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local x
       w = xmc_load_relaxed64(xmc_word_at(heap, view.words, id));
       left = xmc_word_class(w) == cls && bit + 1u < xmc_word_count(w) ? xmc_word_count(w) - bit - 1u : 0;
       next = (xmc_u64)(size_t)ptr;
-      if (left == 31u && i + left < items && xmc_group_is_row(&scratch->of[i], 32u, bytes)) {
+      if (left == 31u && i + left < items && xmc_group_is_row(&scratch->of[i], bytes)) {
         left = 0;
         i += 31u;
         if (lanes == 0 && xmc_group_retire(heap, me, view.words, cls, id)) { /* a whole Superblock */

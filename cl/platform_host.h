@@ -59,7 +59,6 @@ XMC_HOST_RMW(xmc_and_hint64, and, __ATOMIC_ACQ_REL)
 XMC_HOST_RMW(xmc_add_relaxed64, add, __ATOMIC_RELAXED)
 XMC_HOST_RMW(xmc_add_acq_rel64, add, __ATOMIC_ACQ_REL)
 
-XMC_FN xmc_u32 xmc_load_fixed32(const xmc_u32 *p) { return *p; }
 XMC_FN xmc_u64 xmc_load_fixed64(const xmc_u64 *p) { return *p; }
 XMC_FN xmc_u32 xmc_load_near32(const xmc_u32 *p) { return xmc_load_relaxed32(p); }
 XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c, xmc_u64 *d) {

@@ -35,7 +35,6 @@ XMC_PTX_LOAD(xmc_load_acquire32, xmc_u32, "r", "ld.acquire.gpu.global.u32")
 XMC_PTX_LOAD(xmc_load_acquire64, xmc_u64, "l", "ld.acquire.gpu.global.u64")
 /* Where all sub-groups read the same field of the header, the first caches must serve them: a strong load asks the second
  * each time, and one after the other (10 % of an allocation). */
-XMC_PTX_LOAD(xmc_load_fixed32, xmc_u32, "r", "ld.global.u32")
 XMC_PTX_LOAD(xmc_load_fixed64, xmc_u64, "l", "ld.global.u64")
 XMC_PTX_LOAD(xmc_load_near32, xmc_u32, "r", "ld.relaxed.cta.global.u32")
 XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c, xmc_u64 *d) {

@@ -5,7 +5,6 @@
 #define XMC_CONSTANT __constant
 
 #if !XMC_NVIDIA
-XMC_FN xmc_u32 xmc_load_fixed32(XMC_GLOBAL const xmc_u32 *p) { return *p; }
 XMC_FN xmc_u64 xmc_load_fixed64(XMC_GLOBAL const xmc_u64 *p) { return *p; }
 XMC_FN xmc_u32 xmc_load_near32(XMC_GLOBAL const xmc_u32 *p) { return xmc_load_relaxed32(p); }
 XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c, xmc_u64 *d) {
