@@ -100,6 +100,7 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
                               xmc_u32 fifo, xmc_u32 hint) {
   XMC_AFRESH64(heap);
   xmc_u32 pages = (xmc_u32)(map >> 32), next = 0, page;
+  xmc_u64 seen;
   if (!(pages >> order))
     return XMC_NONE;
   hint = xmc_seat_hint(heap, fifo, hint);
@@ -111,13 +112,13 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   page = page >> order << order;
   if (page >= pages || (1u << order) > pages - page)
     page = (page >> order) % (pages >> order) << order;
-  if (!xmc_run_claim_at(heap, (xmc_u32)map, order, page)) {
+  if (!xmc_run_claim_at(heap, (xmc_u32)map, order, page, &seen)) {
     next = XMC_RUN_HOMES;
     XMC_AFRESH(order);
     XMC_AFRESH(fifo);
     if (xmc_scarce_near(heap)) /* what comes next for the fast path is the last resort */
       next = fifo != XMC_NONE ? XMC_RUN_HASTY : XMC_RUN_INDEX;
-    page = xmc_run_search(heap, me, order, page, next);
+    page = xmc_run_search(heap, me, order, page, next, seen);
     next = 0;
     if (page == XMC_NONE)
       return XMC_NONE;
@@ -207,19 +208,22 @@ XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
 }
 
 /* log2 of the pages of a new Superblock for `want` blocks. On GPUs as many slots take Superblocks as
- * sub-groups run: where few lanes want a class, they take few pages each, but a run that the slot returned as it was. */
-XMC_FN xmc_u32 xmc_carve_order(xmc_u32 cls, xmc_u32 want, xmc_u32 hint) {
+ * sub-groups run: where few lanes want a class, they take few pages each, for about eight such requests or, once room was
+ * scarce, for two; but a run that the slot returned as it was. */
+XMC_FN xmc_u32 xmc_carve_order(xmc_u32 cls, xmc_u32 want, xmc_u32 hint, xmc_u32 scarce) {
   xmc_u32 order = xmc_class_order(cls);
 #if XMC_CARVE_TO_FIT
   if (xmc_hint_is_run(hint) && xmc_hint_order(hint) <= order &&
       xmc_class_blocks(cls, 1u << xmc_hint_order(hint)) >= want)
     return xmc_hint_order(hint);
+  want *= scarce ? 2u : 8u;
   XMC_ROLLED
-  while (order > 0 && xmc_class_blocks(cls, 1u << (order - 1u)) >= 2u * want)
+  while (order > 0 && xmc_class_blocks(cls, 1u << (order - 1u)) >= want)
     order--;
 #else
   (void)want;
   (void)hint;
+  (void)scarce;
 #endif
   return order;
 }
@@ -245,8 +249,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   if (scarce & XMC_SCARCE_NOW) /* the last resort begins with what is more likely */
     return 0;
   if (slab != XMC_NONE) {
-    claim = xmc_claim_make(
-        slab, xmc_superblock_claim(xmc_word_at(heap, words, slab), xmc_slab_class(cls), 1, 0, &w));
+    claim = xmc_claim_make(slab, xmc_place_claim(xmc_word_at(heap, words, slab), xmc_slab_class(cls), &w));
     if (claim)
       return xmc_slab_start(heap, me, words, (xmc_u32)(map >> 32), cls, want, claim, seat, data);
   }
@@ -279,7 +282,8 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
       claim = xmc_slab_start(heap, me, xmc_words(heap), heap->pages, cls, want, claim, seat, data);
     }
   } else {
-    claim = xmc_superblock_carve(heap, me, cls, want, xmc_carve_order(cls, want, seat.hint), map, seat, data);
+    claim = xmc_superblock_carve(heap, me, cls, want, xmc_carve_order(cls, want, seat.hint, scarce), map,
+                                 seat, data);
   }
   if (scarce)
     xmc_flux_end(heap, claim != 0);
@@ -319,7 +323,7 @@ XMC_FN xmc_claim xmc_blocks_claim_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xm
     if (claim != XMC_CLAIM_AGAIN)
       return claim;
     xmc_seat_read(heap, &seat);
-    w = xmc_word_guess(cls);
+    w = xmc_seat_word(heap, view.words, seat.active);
   }
 }
 #endif

@@ -39,6 +39,29 @@ XMC_FN xmc_u64 xmc_lane_key(XMC_GLOBAL xmcHeap *heap, xmc_u32 key) {
   return (xmc_u64)(size_t)heap + key; /* heaps are 128 bytes aligned */
 }
 
+#if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
+/* The group's first lane, which alone has `ask`, claims blocks of the seat's active Superblock, of which `free` are free by
+ * its word w as seen or guessed; all lanes walk along, so that they need not come together again. Returns their mask, and
+ * the Superblock in *id, to all of them; or 0, and in *id whether *w has any of the class now. */
+XMC_FN xmc_u32 xmc_group_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_lanes group,
+                               xmc_seat *seat, int ask, xmc_u32 free, xmc_u64 *w, xmc_u32 *id) {
+  xmc_u64 seen = *w;
+  xmc_u32 take = xmc_lowest_bits(free, xmc_lanes_count(group));
+  *id = xmc_active_id(seat->active);
+  XMC_AFRESH(*id); /* else the word's address is reckoned in 64 bits */
+  ask = ask && *id != XMC_NONE && take;
+  *w = xmc_cas_acquire64_if(ask, xmc_word_at(heap, view.words, *id), seen, seen & ~(xmc_u64)take);
+  take = ask && *w == seen ? take : 0;
+  if (!take)
+    *id = ask ? xmc_word_available(*w, cls) : 0;
+  free = xmc_word_is_whole(seen) ? 0 : take | ~xmc_word_free(seen);
+  if (take && free != seat->taken)
+    xmc_store_relaxed32(&xmc_fifo_number(heap, seat->fifo)->taken, free);
+  xmc_lanes_share(group, xmc_lanes_first(group), &take, id); /* and what that one acquired */
+  return take;
+}
+#endif
+
 /* A block of the class, or 0 when the caller's FIFO, its slab and the pages have none. view.count > 0 */
 XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view,
                                              xmc_u32 cls) {
@@ -52,23 +75,21 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, cls));
   xmc_u32 rank = xmc_lanes_below(group), want = xmc_lanes_count(group), id, take, got, again = 0;
   xmc_u32 at = XMC_NONE; /* the block: 32 * id + bit */
-  int ask;
   seat.fifo = xmc_view_fifo(view, me);
   xmc_seat_read(heap, &seat);
-  /* The guessed word: all lanes walk along, so that they need not come together again. */
   w &= ~(xmc_u64)seat.taken;
-  take = xmc_lowest_bits(xmc_word_free(w), want);
-  id = xmc_active_id(seat.active);
-  XMC_AFRESH(id); /* else the word's address is reckoned in 64 bits */
-  ask = rank == 0 && id != XMC_NONE && take;
-  w = xmc_cas_acquire64_if(ask, xmc_word_at(heap, view.words, id), w, w & ~(xmc_u64)take);
-  take = ask && w == (xmc_word_guess(cls) & ~(xmc_u64)seat.taken) ? take : 0;
-  if (take && seat.taken)
-    xmc_store_relaxed32(&xmc_fifo_number(heap, seat.fifo)->taken, seat.taken | take);
-  xmc_lanes_share(group, xmc_lanes_first(group), &take, &id); /* and what that one acquired */
+  take = xmc_group_claim(heap, view, cls, group, &seat, rank == 0, xmc_word_free(w), &w, &id);
   got = xmc_popcount32(take);
   if (rank < got)
     return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
+  if (!got && id) { /* the guess was wrong, and now the first lane knows */
+    take = xmc_group_claim(heap, view, cls, group, &seat, rank == 0, xmc_word_available(w, cls), &w, &id);
+    got = xmc_popcount32(take);
+    if (rank < got)
+      return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
+    if (got)
+      w &= ~(xmc_u64)0xffffffffu;
+  }
   XMC_ROLLED
   do { /* the lanes that got nothing yet go round together */
     if (at != XMC_NONE)
@@ -84,7 +105,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
         view.words = xmc_words(heap);
         seat.fifo = xmc_fifo_of(heap, me, cls);
         xmc_seat_read(heap, &seat);
-        w = xmc_word_guess(cls);
+        w = xmc_seat_word(heap, view.words, seat.active);
       }
       got = 0;
       claim = xmc_blocks_claim(heap, me, view.words, cls, sizeof group == 4 || want < 32u ? want : 32u, w,
@@ -118,7 +139,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
     if (claim != XMC_CLAIM_AGAIN)
       break;
     xmc_seat_read(heap, &seat);
-    w = xmc_word_guess(cls);
+    w = xmc_seat_word(heap, view.words, seat.active);
   }
   return claim ? xmc_block_at(heap, view.data, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim)))
                : 0;

@@ -144,12 +144,14 @@ XMC_FN void xmc_span_mend(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order)
 }
 
 /* Claims the run of 2^order pages at `page`, a multiple of that, if it is free. Runs at fixed places need no
- * CAS: neighbours in the span that come and go do not matter. `map`: of the header. */
-XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 order, xmc_u32 page) {
+ * CAS: neighbours in the span that come and go do not matter. `map`: of the header. *seen: the span's word before. */
+XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 order, xmc_u32 page,
+                            xmc_u64 *seen) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *word = xmc_map_span_word(heap, map, page >> XMC_SPAN_SHIFT);
-  xmc_u64 mask = xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order);
-  xmc_u64 got = xmc_and_acquire64(word, ~mask) & mask;
+  xmc_u64 mask = xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order), got;
+  *seen = xmc_and_acquire64(word, ~mask);
+  got = *seen & mask;
   if (got == mask)
     return 1;
   if (got) { /* part of it was free: that goes back */
@@ -170,11 +172,11 @@ XMC_FN xmc_u32 xmc_run_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order,
 /* A run of 2^order pages: its first page, or XMC_NONE. The first turn says how to search. */
 #define XMC_RUN_HASTY 0u /* two looks at the index, then no more */
 #define XMC_RUN_HOMES \
-  3u /* any in the span of `page`, which is in the heap, and in spans whole rounds of slots further
-                             up; then as from XMC_RUN_INDEX */
+  3u /* any in the span of `page`, whose word is `seen`, and in spans whole rounds of slots further up; then
+                             as from XMC_RUN_INDEX */
 #define XMC_RUN_INDEX 11u /* what the index knows, until it knows none */
-XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page,
-                              xmc_u32 turn) {
+XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page, xmc_u32 turn,
+                              xmc_u64 seen) {
   XMC_AFRESH64(heap);
   xmc_u32 span, found, any;
   xmc_u64 starts;
@@ -185,16 +187,17 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
       return XMC_NONE;
     any = xmc_any_number(me);
     if (turn - XMC_RUN_HOMES < XMC_RUN_INDEX - XMC_RUN_HOMES) {
-      starts = xmc_aligned_runs(xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT)), order);
+      starts = xmc_aligned_runs(seen, order);
       if (!starts) {
         page = ((page >> order) + heap->lanes) % (heap->pages >> order) << order;
+        seen = xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT));
         continue;
       }
       any &= XMC_SPAN_PAGES - 1u; /* not all the same one */
       if (starts >> any)
         starts = starts >> any << any;
       page = (page & ~(XMC_SPAN_PAGES - 1u)) + xmc_lowest64(starts);
-      if (xmc_run_claim_at(heap, heap->page_map, order, page))
+      if (xmc_run_claim_at(heap, heap->page_map, order, page, &seen))
         return page;
       continue;
     }

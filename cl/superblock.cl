@@ -55,24 +55,32 @@ XMC_FN xmc_u32 xmc_word_available(xmc_u64 word, xmc_u32 cls) {
   return xmc_word_class(word) == cls ? xmc_word_free(word) & xmc_full_mask(xmc_word_count(word)) : 0u;
 }
 
-/* Claims up to `want` Basicblocks. Returns their mask, 0 if none was free. *seen is the word as last seen, or
- * a guess: a wrong one costs a turn, a right one saves the load. Acquires what the blocks' previous owners
- * released. Bits of `clear` must be set and go with the claim. */
-XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u32 want, xmc_u64 clear,
-                                    xmc_u64 *seen) {
+/* Claims up to `want` Basicblocks by one CAS. Returns their mask; 0 if none was free or somebody else changed the word,
+ * which *seen tells. *seen is the word as last seen, or a guess: a wrong one costs a try, a right one saves the load.
+ * Acquires what the blocks' previous owners released.
+ *
+ * One try, for on NVIDIA a loop around a CAS costs more than the CAS: ptxas puts YIELD at its head, and lanes that wait where
+ * all come together go on without those that yield. The sub-group is in parts from then on, and each part works alone. So
+ * who fails a second time looks at the FIFO again, in a loop that few ever reach (coalesce.cl). */
+XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u32 want, xmc_u64 *seen) {
   xmc_u64 w = *seen, old;
   xmc_u32 take = xmc_lowest_bits(xmc_word_available(w, cls), want);
-  if (!take || (w & clear) != clear)
+  if (!take)
     return 0;
-  old = xmc_cas_acquire64(word, w, (w & ~clear) & ~(xmc_u64)take);
-  XMC_ROLLED
-  while (old != w) { /* only when somebody else changed the word */
-    w = *seen = old;
-    take = xmc_lowest_bits(xmc_word_available(w, cls), want);
-    if (!take || (w & clear) != clear)
-      return 0;
-    old = xmc_cas_acquire64(word, w, (w & ~clear) & ~(xmc_u64)take);
-  }
+  old = xmc_cas_acquire64(word, w, w & ~(xmc_u64)take);
+  if (old == w)
+    return take;
+  *seen = old;
+  return 0;
+}
+
+/* One place of a slab, by up to three tries: in a heap of few FIFOs several sub-groups take from the same slab. */
+XMC_FN xmc_u32 xmc_place_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen) {
+  xmc_u32 take = xmc_superblock_claim(word, cls, 1u, seen);
+  if (!take && xmc_word_available(*seen, cls))
+    take = xmc_superblock_claim(word, cls, 1u, seen);
+  if (!take && xmc_word_available(*seen, cls))
+    take = xmc_superblock_claim(word, cls, 1u, seen);
   return take;
 }
 
@@ -81,8 +89,9 @@ XMC_FN xmc_u64 xmc_superblock_release(XMC_GLOBAL xmc_u64 *word, xmc_u32 bits) {
   return xmc_or_release64(word, XMC_WORD_LISTED | bits);
 }
 
-/* Clears the listed and parked bits of an exhausted Superblock, whose word is w as last seen. 1: it is no
- * longer listed by the caller's doing, or was not to be listed at all; 0: it has free blocks. */
+/* Clears the listed and parked bits of an exhausted Superblock, whose word is *seen as last seen or guessed. 1: it is no
+ * longer listed by the caller's doing, or was not to be listed at all; 0: it has free blocks, or somebody else was faster
+ * twice. */
 XMC_FN int xmc_superblock_unlist(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen) {
   xmc_u64 w = *seen, old;
   if (xmc_word_class(w) != cls || !(w & XMC_WORD_LISTED))
@@ -90,8 +99,7 @@ XMC_FN int xmc_superblock_unlist(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 
   if (xmc_word_available(w, cls))
     return 0;
   old = xmc_cas_relaxed64(word, w, w & ~(XMC_WORD_LISTED | XMC_WORD_PARKED));
-  XMC_ROLLED
-  while (old != w) { /* only when somebody else changed the word */
+  if (old != w) {
     w = *seen = old;
     if (xmc_word_class(w) != cls || !(w & XMC_WORD_LISTED))
       return 1;
@@ -99,7 +107,7 @@ XMC_FN int xmc_superblock_unlist(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 
       return 0;
     old = xmc_cas_relaxed64(word, w, w & ~(XMC_WORD_LISTED | XMC_WORD_PARKED));
   }
-  return 1;
+  return old == w;
 }
 
 XMC_FN int xmc_word_is_whole(xmc_u64 word) {

@@ -346,16 +346,23 @@ XMC_FN xmc_u64 xmc_word_guess(xmc_u32 cls) {
  * as seen, or a guess. */
 XMC_FN xmc_u32 xmc_seat_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 want, xmc_u32 id,
                               xmc_u32 fifo, xmc_u64 *w) {
-  xmc_u32 take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, want, 0, w);
+  xmc_u32 take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, want, w);
   if (take && XMC_SIMT)
     xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->taken,
                         xmc_word_is_whole(*w) ? 0 : take | ~xmc_word_free(*w));
   return take;
 }
 
+/* The word of the active Superblock, for one who looks again */
+XMC_FN xmc_u64 xmc_seat_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u64 active) {
+  return xmc_active_id(active) != XMC_NONE
+             ? xmc_load_relaxed64(xmc_word_at(heap, words, xmc_active_id(active)))
+             : 0;
+}
+
 /* Claims up to `want` blocks from the FIFO of one slot, or finds the seat for a new Superblock. w: the word of its
- * active Superblock as seen, or a guess. XMC_CLAIM_AGAIN: somebody else moved the FIFO on; look at it again. (No loop:
- * NVIDIA's compiler puts YIELD into loops, and lanes that yielded are not waited for where the others come together.) */
+ * active Superblock as seen, or a guess. XMC_CLAIM_AGAIN: somebody else was faster; look at the FIFO again. (No loop:
+ * superblock.cl says why.) */
 XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 want, xmc_u64 w,
                                 xmc_seat *seat) {
   xmc_u32 id = xmc_active_id(seat->active), next, take = 0, scarce;
@@ -380,6 +387,8 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   scarce = xmc_scarce_near(heap);
   w = xmc_word_guess(cls);
   take = xmc_seat_claim(heap, words, cls, want, next, seat->fifo, &w);
+  if (!take && xmc_word_available(w, cls))
+    take = xmc_seat_claim(heap, words, cls, want, next, seat->fifo, &w);
   xmc_fifo_moved(heap, cls, seat, next, old, scarce);
   return take ? xmc_claim_make(next, take) : XMC_CLAIM_AGAIN;
 }
@@ -390,7 +399,7 @@ XMC_FN xmc_claim xmc_slab_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   xmc_u64 w = 0, old;
   if (id != XMC_NONE) {
     w = xmc_load_relaxed64(xmc_word_at(heap, words, id));
-    take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, 1, 0, &w);
+    take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, 1, &w);
   }
   if (take)
     return xmc_claim_make(id, take);
@@ -412,7 +421,7 @@ XMC_FN xmc_claim xmc_slab_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
       xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
   }
   w = xmc_load_relaxed64(xmc_word_at(heap, words, id));
-  take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, 1, 0, &w);
+  take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, 1, &w);
   if (take)
     return xmc_claim_make(id, take);
   /* Its places went by way of a hint (carve.cl). Then a new one may take the seat again. */

@@ -258,13 +258,15 @@ static void superblock_life(void **state) {
   (void)state;
   *xmc_word_of(heap, 1) = xmc_word_make(5, 20, xmc_full_mask(20)) | XMC_WORD_LISTED;
   seen = *xmc_word_of(heap, 1);
-  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 4, 3, 0, &seen), 0); /* another class */
-  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 3, 0, &seen), 7);
+  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 4, 3, &seen), 0); /* another class */
+  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 3, &seen), 7);
   seen = *xmc_word_of(heap, 1);
   assert_int_equal(xmc_superblock_unlist(xmc_word_of(heap, 1), 5, &seen), 0); /* has free ones */
-  seen = xmc_word_make(5, 20, 0xfff); /* a wrong guess costs a turn, no more */
-  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 32, 0, &seen), xmc_full_mask(20) & ~7u);
-  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 1, 0, &seen), 0);
+  seen = xmc_word_make(5, 20, 0xfff); /* a wrong guess costs a try, no more */
+  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 32, &seen), 0);
+  assert_true(seen == *xmc_word_of(heap, 1));
+  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 32, &seen), xmc_full_mask(20) & ~7u);
+  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 1, &seen), 0);
   assert_int_equal(xmc_superblock_unlist(xmc_word_of(heap, 1), 5, &seen), 1);
   assert_false(*xmc_word_of(heap, 1) & XMC_WORD_LISTED);
   w = xmc_superblock_release(xmc_word_of(heap, 1),
@@ -284,7 +286,7 @@ static void superblock_life(void **state) {
   assert_true(w == XMC_WORD_RETIRED && *xmc_word_of(heap, 1) == XMC_WORD_RETIRED);
   for (w = 0; w < XMC_ALL_CLASSES; w++) {
     seen = xmc_word_make((xmc_u32)w, 32, 0xffffffffu);
-    assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), (xmc_u32)w, 32, 0, &seen), 0);
+    assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), (xmc_u32)w, 32, &seen), 0);
   }
   free(heap);
 }
@@ -312,8 +314,10 @@ static void superblock_member(int number, void *data) {
   for (round = 0; round < crowd->rounds; round++) {
     xmc_u32 id = (xmc_u32)(core_random(&seed) % 4);
     xmc_u64 seen = round % 2 ? xmc_load_relaxed64(xmc_word_of(crowd->heap, id)) : xmc_word_make(id, 8, 0xf0);
-    xmc_u32 take = xmc_superblock_claim(xmc_word_of(crowd->heap, id), id,
-                                        1 + (xmc_u32)(core_random(&seed) % 8), 0, &seen);
+    xmc_u32 take =
+        xmc_superblock_claim(xmc_word_of(crowd->heap, id), id, 1 + (xmc_u32)(core_random(&seed) % 8), &seen);
+    if (!take) /* a wrong guess, or somebody else was faster */
+      take = xmc_superblock_claim(xmc_word_of(crowd->heap, id), id, 4, &seen);
     mine[id] |= take;
     for (bit = 0; bit < 32; bit++)
       if (take >> bit & 1u &&
@@ -503,7 +507,7 @@ static void own(run_crowd *crowd, xmc_u32 page, xmc_u32 pages, uint32_t from, ui
 /* Claims runs in each of the ways there are. Returns the first page of one that holds *pages, or XMC_NONE. */
 static xmc_u32 claim_run(xmcHeap *heap, uint64_t way, xmc_u32 *pages) {
   xmc_u32 span = 0, order, page;
-  xmc_u64 mask;
+  xmc_u64 mask, seen;
   if (*pages > XMC_SPAN_PAGES)
     return xmc_run_claim_long(heap, *pages);
   if (way % 3 == 0) { /* a Superblock's */
@@ -514,9 +518,9 @@ static xmc_u32 claim_run(xmcHeap *heap, uint64_t way, xmc_u32 *pages) {
     page = way >> 50 & 1 ? (xmc_u32)(way >> 51)
                          : xmc_run_home(heap, xmc_caller(), order, (xmc_u32)(way >> 32) % 15);
     page = (page >> order) % (heap->pages >> order) << order;
-    return xmc_run_claim_at(heap, heap->page_map, order, page)
+    return xmc_run_claim_at(heap, heap->page_map, order, page, &seen)
                ? page
-               : xmc_run_search(heap, xmc_caller(), order, page, XMC_RUN_HOMES);
+               : xmc_run_search(heap, xmc_caller(), order, page, XMC_RUN_HOMES, seen);
   }
   mask = xmc_run_claim(heap, xmc_caller(), *pages, 1 + (xmc_u32)way % 3, (int)(way >> 40 & 1), &span);
   if (!mask)
