@@ -60,7 +60,7 @@
 #define XMC_HAS_SUBGROUPS XMC_SIMT
 #endif
 
-/* New Superblocks no larger than what asks for them needs (xmc_carve_order) */
+/* New Superblocks by what asks for them (xmc_carve_order) */
 #ifndef XMC_CARVE_TO_FIT
 #define XMC_CARVE_TO_FIT XMC_SIMT
 #endif

@@ -41,7 +41,7 @@ static uint64_t superblock_bytes(uint32_t cls) {
 }
 
 /* So many bytes of heap there are for each FIFO of a class. On GPUs what is carved for a whole sub-group
- * leaves nothing in the FIFO, and what is carved for a few lanes is small: one page, or two. */
+ * leaves nothing in the FIFO, and what is carved for a few lanes is small once room was scarce: one page, or two. */
 static uint64_t most_share(uint32_t cls, int simt, uint64_t bytes) {
   uint64_t pages = bytes >> 28 ? 62u : 70u; /* all tables are at most 2 % of 64 MiB and more */
   return simt ? pages * XMC_PAGE_BYTES : 64u * superblock_bytes(cls);
