@@ -144,10 +144,11 @@ XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
 
 /* Is that all? Most often: somebody answers for the Superblock, none of the frees was a bad one, and it does
  * not go back now. old: the word before the release. */
-XMC_FN int xmc_release_is_all(xmc_u32 cls, xmc_u32 bits, xmc_u32 lanes, xmc_u64 old) {
+XMC_FN int xmc_release_is_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 bits, xmc_u32 lanes,
+                              xmc_u64 old) {
   return (old & (XMC_WORD_LISTED | XMC_WORD_PARKED | XMC_WORD_WATCHED)) == XMC_WORD_LISTED &&
          !(bits & xmc_word_free(old)) && xmc_popcount32(bits) == lanes &&
-         (!xmc_class_is_long(cls) || !xmc_word_is_whole(old | bits));
+         (!xmc_class_is_long(cls) || !xmc_word_is_whole(old | bits) || xmc_class_is_kept(heap, cls));
 }
 
 /* The rest of a release, when there is more to do. */
@@ -162,11 +163,11 @@ XMC_COLD_FN void xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u
   }
   xmc_say_whole(heap, words, cls, id, now);
   if (old & XMC_WORD_LISTED) {
-    /* Somebody answers for it. A parked one goes when it is wholly free; so does one of several pages that
+    /* Somebody answers for it. A parked one goes when it is wholly free; so does one of more pages than are kept that
      * became so bit by bit while another one is active here. */
     if (xmc_word_class(old) != cls || !xmc_word_free(old) || !xmc_word_is_whole(now) ||
         !(bits & ~xmc_word_free(old)) || /* a bad free changes nothing */
-        (!(old & XMC_WORD_PARKED) && (!xmc_class_is_long(cls) || xmc_is_active_here(heap, me, cls, id))))
+        (!(old & XMC_WORD_PARKED) && (xmc_class_is_kept(heap, cls) || xmc_is_active_here(heap, me, cls, id))))
       return;
     id = xmc_retire_listed(heap, me, words, cls, id, now);
     if (id == XMC_NONE)
@@ -181,7 +182,7 @@ XMC_COLD_FN void xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u
 XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                                xmc_u32 bits, xmc_u32 lanes) {
   xmc_u64 old = xmc_superblock_release(xmc_word_at(heap, words, id), bits);
-  if (!xmc_release_is_all(cls, bits, lanes, old))
+  if (!xmc_release_is_all(heap, cls, bits, lanes, old))
     xmc_blocks_released(heap, me, words, cls, id, bits, lanes, old);
 }
 

@@ -208,21 +208,22 @@ XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
 }
 
 /* log2 of the pages of a new Superblock for `want` blocks. On GPUs as many slots take Superblocks as
- * sub-groups run: where few lanes want a class, they take few pages each, for about eight such requests or, once room was
- * scarce, for two; but a run that the slot returned as it was. */
-XMC_FN xmc_u32 xmc_carve_order(xmc_u32 cls, xmc_u32 want, xmc_u32 hint, xmc_u32 scarce) {
+ * sub-groups run: where few lanes want a class, they take few pages each, for about eight such requests; for two in a heap of
+ * less than XMC_MANY_PAGES or once room was scarce; but a run that the slot returned as it was. */
+XMC_FN xmc_u32 xmc_carve_order(xmc_u32 cls, xmc_u32 want, xmc_u32 hint, xmc_u32 pages, xmc_u32 scarce) {
   xmc_u32 order = xmc_class_order(cls);
 #if XMC_CARVE_TO_FIT
   if (xmc_hint_is_run(hint) && xmc_hint_order(hint) <= order &&
       xmc_class_blocks(cls, 1u << xmc_hint_order(hint)) >= want)
     return xmc_hint_order(hint);
-  want *= scarce ? 2u : 8u;
+  want *= scarce || pages < XMC_MANY_PAGES ? 2u : 8u;
   XMC_ROLLED
   while (order > 0 && xmc_class_blocks(cls, 1u << (order - 1u)) >= want)
     order--;
 #else
   (void)want;
   (void)hint;
+  (void)pages;
   (void)scarce;
 #endif
   return order;
@@ -282,7 +283,8 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
       claim = xmc_slab_start(heap, me, xmc_words(heap), heap->pages, cls, want, claim, seat, data);
     }
   } else {
-    claim = xmc_superblock_carve(heap, me, cls, want, xmc_carve_order(cls, want, seat.hint, scarce), map,
+    claim = xmc_superblock_carve(heap, me, cls, want,
+                                 xmc_carve_order(cls, want, seat.hint, (xmc_u32)(map >> 32), scarce), map,
                                  seat, data);
   }
   if (scarce)
@@ -316,7 +318,7 @@ XMC_FN xmc_claim xmc_blocks_claim_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xm
   if (seat.fifo == XMC_NONE)
     return xmc_carve(heap, me, view.words, cls, want, seat, &unused);
   xmc_seat_read(heap, &seat);
-  w = xmc_word_guess(cls) & ~(xmc_u64)seat.taken;
+  w = xmc_word_guess(cls, xmc_active_id(seat.active)) & ~(xmc_u64)seat.taken;
   XMC_ROLLED
   for (;;) { /* again only when somebody else moved the FIFO on */
     claim = xmc_blocks_claim(heap, me, view.words, cls, want, w, seat, &unused);

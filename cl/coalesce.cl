@@ -65,7 +65,7 @@ XMC_FN xmc_u32 xmc_group_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 
 /* A block of the class, or 0 when the caller's FIFO, its slab and the pages have none. view.count > 0 */
 XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view,
                                              xmc_u32 cls) {
-  xmc_u64 w = xmc_word_guess(cls);
+  xmc_u64 w;
   xmc_claim claim;
   xmc_seat seat;
 #if !XMC_SIMT || XMC_COALESCING == XMC_COALESCE_NONE
@@ -77,7 +77,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   xmc_u32 at = XMC_NONE; /* the block: 32 * id + bit */
   seat.fifo = xmc_view_fifo(view, me);
   xmc_seat_read(heap, &seat);
-  w &= ~(xmc_u64)seat.taken;
+  w = xmc_word_guess(cls, xmc_active_id(seat.active)) & ~(xmc_u64)seat.taken;
   take = xmc_group_claim(heap, view, cls, group, &seat, rank == 0, xmc_word_free(w), &w, &id);
   got = xmc_popcount32(take);
   if (rank < got)
@@ -133,7 +133,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
 #else
   seat.fifo = xmc_view_fifo(view, me);
   xmc_seat_read(heap, &seat);
-  w &= ~(xmc_u64)seat.taken;
+  w = xmc_word_guess(cls, xmc_active_id(seat.active)) & ~(xmc_u64)seat.taken;
   for (;;) { /* again only when somebody else moved the FIFO on */
     claim = xmc_blocks_claim(heap, me, view.words, cls, 1, w, seat, &data);
     if (claim != XMC_CLAIM_AGAIN)
@@ -358,7 +358,7 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
   } else {
     old = xmc_or_release64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
   }
-  if (!xmc_release_is_all(place.cls, bits, lanes, old))
+  if (!xmc_release_is_all(heap, place.cls, bits, lanes, old))
     xmc_blocks_released(heap, me, words, place.cls, place.id, bits, lanes, old);
 #else
   xmc_blocks_release(heap, me, words, place.cls, place.id, bits, lanes);

@@ -82,13 +82,15 @@ XMC_FN void xmc_seat_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, x
 }
 
 /* All blocks of a Superblock that nobody answered for were released together, and that retired it; used: its word before,
- * fifo, hint, active: of its class here. It becomes the active one here if there is none, else it goes back; one of many
- * pages always does, which all FIFOs together could keep from runs that others look for. */
+ * fifo, hint, active: of its class here. It becomes the active one here if there is none, else it goes back. What
+ * others may look for always does, which all FIFOs together could keep from them: wide ones, and in small heaps all pages that
+ * are no slab's. */
 XMC_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                     xmc_u32 id, xmc_u64 used, xmc_u32 fifo, xmc_u32 hint, xmc_u64 active) {
   XMC_AFRESH64(heap);
   xmc_u64 w;
-  if (xmc_active_id(active) != XMC_NONE || xmc_class_is_wide(cls)) {
+  if (xmc_active_id(active) != XMC_NONE || xmc_class_is_wide(cls) ||
+      (!xmc_class_is_small(cls) && heap->pages < XMC_MANY_PAGES)) {
     xmc_superblock_gone(heap, me, words, cls, id, fifo, hint, heap->pages * 32u);
     return;
   }

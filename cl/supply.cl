@@ -149,6 +149,13 @@ XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32
     xmc_park(heap, cls, id);
 }
 
+/* Heaps of fewer pages, 3.5 GiB, keep less aside: there the FIFOs of a large GPU together could keep most of the heap.
+ * xmc_class_is_kept: may wholly free Superblocks of the class stay in rings? */
+#define XMC_MANY_PAGES 0x38000u
+XMC_FN int xmc_class_is_kept(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
+  return !xmc_class_is_long(cls) || (!xmc_class_is_wide(cls) && heap->pages >= XMC_MANY_PAGES);
+}
+
 /* Is this the active Superblock of the caller's FIFO, or might that be? Then it stays when it is free. */
 XMC_FN int xmc_is_active_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id) {
   xmc_u32 slot = xmc_fifo_slot(heap, me, cls);
@@ -337,10 +344,13 @@ XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat
   return 1;
 }
 
-/* The word of a wholly free Superblock: a guess for the active one, which blocks that come and go leave so. Where they
- * only go, `taken` corrects it. */
-XMC_FN xmc_u64 xmc_word_guess(xmc_u32 cls) {
-  return xmc_word_make(cls, xmc_class_count(cls), xmc_count_mask(xmc_class_count(cls))) | XMC_WORD_LISTED;
+/* The word that Superblock `id` has when it is wholly free: a guess for the active one, which blocks that come and go
+ * leave so. Where they only go, `taken` corrects it. Of no use, and no harm, where `id` is none. */
+XMC_FN xmc_u64 xmc_word_guess(xmc_u32 cls, xmc_u32 id) {
+  xmc_u32 count = xmc_class_count(cls);
+  if (XMC_CARVE_TO_FIT && !xmc_class_is_small(cls)) /* half the pages, half the blocks */
+    count >>= (xmc_class_order(cls) - xmc_run_order(id)) & 7u;
+  return xmc_word_make(cls, count, xmc_count_mask(count)) | XMC_WORD_LISTED;
 }
 /* Claims up to `want` blocks of Superblock `id`, and keeps in mind what is left of the one that has the seat. w: its word
  * as seen, or a guess. */
@@ -385,7 +395,7 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   old = xmc_cas_hint64(&xmc_fifo_number(heap, seat->fifo)->active, seat->active,
                        xmc_active_next(seat->active, next));
   scarce = xmc_scarce_near(heap);
-  w = xmc_word_guess(cls);
+  w = xmc_word_guess(cls, next);
   take = xmc_seat_claim(heap, words, cls, want, next, seat->fifo, &w);
   if (!take && xmc_word_available(w, cls))
     take = xmc_seat_claim(heap, words, cls, want, next, seat->fifo, &w);
