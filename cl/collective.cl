@@ -30,8 +30,8 @@ typedef struct xmcGroupScratch {
 #if XMC_COLLECTIVE_EACH
   xmc_u32 unused;
 #else
-  xmc_u64 of[XMC_GROUP_MAX];        /* each work-item's size, or pointer */
-  uchar cls[XMC_GROUP_MAX];         /* its class, or XMC_GROUP_… */
+  xmc_u64 of[XMC_GROUP_MAX];             /* each work-item's size, or pointer */
+  uchar cls[XMC_GROUP_MAX];              /* its class, or XMC_GROUP_… */
 #endif
 } xmcGroupScratch;
 
@@ -136,7 +136,9 @@ XMC_LOCAL_FN void xmc_group_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local
   xmc_u32 i, c, served = 0;
   for (i = 0; i < items; i++)
     other |= scratch->of[i] ^ size;
-  if (!other) {
+  if (!xmc_heap_is_ours(heap)) {
+    other = 0; /* NULL for all */
+  } else if (!other) {
     if (size - 1u < XMC_MAX_CLASS_BYTES)
       served = xmc_group_serve_all(heap, me, scratch, xmc_class_of((xmc_u32)size), items);
   } else {
@@ -199,6 +201,11 @@ XMC_LOCAL_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local x
   xmc_u64 next = 0, w;
   xmc_map_view view;
   xmc_place place;
+  if (!xmc_heap_is_ours(heap)) {
+    for (i = 0; i < items; i++)
+      xmcFree(heap, (XMC_GLOBAL void *)(size_t)scratch->of[i]);
+    return;
+  }
   xmc_map_view_read(heap, &view);
   for (i = 0; i < items; i++) {
     XMC_GLOBAL void *ptr = (XMC_GLOBAL void *)(size_t)scratch->of[i];
@@ -260,8 +267,8 @@ XMC_LOCAL_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_
   (void)scratch;
   return xmcMalloc(heap, size);
 #else
-  xmc_u32 items = xmc_group_size(); /* (an id that is kept over a barrier costs PoCL an array) */
-  int together = items <= XMC_GROUP_MAX && xmc_heap_is_ours(heap); /* (no return before a barrier) */
+  xmc_u32 items = xmc_group_size();      /* (an id that is kept over a barrier costs PoCL an array) */
+  int together = items <= XMC_GROUP_MAX; /* (no return before a barrier, and nothing else that differs) */
   if (together)
     scratch->of[xmc_local_id()] = size;
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -280,7 +287,7 @@ XMC_LOCAL_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *pt
   xmcFree(heap, ptr);
 #else
   xmc_u32 items = xmc_group_size(); /* (an id that is kept over a barrier costs PoCL an array) */
-  int together = items <= XMC_GROUP_MAX && xmc_heap_is_ours(heap);
+  int together = items <= XMC_GROUP_MAX;
   if (together)
     scratch->of[xmc_local_id()] = (xmc_u64)(size_t)ptr;
   else
