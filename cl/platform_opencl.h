@@ -41,16 +41,14 @@ XMC_FN xmc_u64 xmc_work_item(void) {
 }
 
 #ifndef XMC_HAS_SLOT
-/* On CPU devices a work-group runs on one thread, and a thread takes many groups in a row: up to 32 of these share a slot,
- * whose blocks are still in that thread's caches; fewer where all groups are less than 64 such rows. Groups that run at the
- * same time on GPUs are usually near each other. The multiplier (the golden ratio's) spreads them. */
+/* On CPU devices a work-group runs on one thread, and where there are many groups a thread takes tens of them in a row:
+ * these share a slot, whose blocks are still in that thread's caches. On GPUs groups that run at the same time are usually
+ * near each other. The multiplier, the golden ratio's, spreads both. */
 XMC_FN xmc_u32 xmc_caller(void) {
 #if XMC_SIMT
   return (xmc_group_id() * 32u + (xmc_local_id() >> 5)) * 2654435769u;
 #else
-  xmc_u32 row = (xmc_u32)(get_num_groups(0) * get_num_groups(1) * get_num_groups(2)) / 64u;
-  row = row < 32u ? xmc_highest32(row | 1u) : 5u; /* as a shift */
-  return (xmc_group_id() >> row) * 2654435769u;
+  return (get_num_groups(0) < 1024u ? xmc_group_id() : xmc_group_id() >> 5) * 2654435769u;
 #endif
 }
 XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) { return mul_hi(me, slots); }
