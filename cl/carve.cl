@@ -212,7 +212,8 @@ XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
  * less than XMC_MANY_PAGES or once room was scarce; but a run that the slot returned as it was. */
 XMC_FN xmc_u32 xmc_carve_order(xmc_u32 cls, xmc_u32 want, xmc_u32 hint, xmc_u32 pages, xmc_u32 scarce) {
   xmc_u32 order = xmc_class_order(cls);
-#if XMC_CARVE_TO_FIT
+  if (!XMC_CARVE_TO_FIT)
+    return order;
   if (xmc_hint_is_run(hint) && xmc_hint_order(hint) <= order &&
       xmc_class_blocks(cls, 1u << xmc_hint_order(hint)) >= want)
     return xmc_hint_order(hint);
@@ -220,12 +221,6 @@ XMC_FN xmc_u32 xmc_carve_order(xmc_u32 cls, xmc_u32 want, xmc_u32 hint, xmc_u32 
   XMC_ROLLED
   while (order > 0 && xmc_class_blocks(cls, 1u << (order - 1u)) >= want)
     order--;
-#else
-  (void)want;
-  (void)hint;
-  (void)pages;
-  (void)scarce;
-#endif
   return order;
 }
 

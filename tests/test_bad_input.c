@@ -213,9 +213,9 @@ static void bad_calls(test_env *env) {
 /* A program for another layout: to it the magic is another one, so it refuses the heap; here the heap's magic is
  * changed instead. */
 static void other_layout(test_env *env) {
-  cl_ulong magic = XMC_MAGIC + 1u, refs[BLOCKS];
+  cl_ulong magic = XMC_MAGIC + 1u, refs[2 * BLOCKS];
   xmc_heap_report report;
-  cl_mem buffer;
+  cl_mem buffer, groups;
   cl_uint i;
   scene s;
   scene_new(&s, env);
@@ -224,11 +224,16 @@ static void other_layout(test_env *env) {
   test_write_arena(env, s.heap, offsetof(xmcHeap, magic), sizeof magic, &magic);
   remember(&s);
   memset(refs, 1, sizeof refs);
-  buffer = test_buffer(env, sizeof refs, refs);
+  buffer = test_buffer(env, sizeof refs / 2, refs);
   test_launch(env, test_kernel(env, s.heap, "bad_input.cl", "bad_malloc", NULL), BLOCKS, 1, "hmmu", s.heap,
               test_buffer(env, sizeof s.sizes, s.sizes), buffer, (cl_uint)BLOCKS);
-  test_read(env, buffer, refs, sizeof refs);
-  for (i = 0; i < BLOCKS; i++)
+  groups = test_buffer(env, sizeof refs / 2, refs);
+  test_launch(env, test_kernel(env, s.heap, "bad_input.cl", "bad_group", NULL), BLOCKS, BLOCKS / 3, "hmmm",
+              s.heap, test_buffer(env, sizeof s.sizes, s.sizes), test_buffer(env, sizeof s.list, s.list),
+              groups);
+  test_read(env, buffer, refs, sizeof refs / 2);
+  test_read(env, groups, refs + BLOCKS, sizeof refs / 2);
+  for (i = 0; i < 2 * BLOCKS; i++)
     assert_int_equal(refs[i], 0);
   free_list(&s, 1);
   test_read_arena(env, s.heap, 0, s.metadata, s.after);

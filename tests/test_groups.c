@@ -114,6 +114,18 @@ static void crowd(size_t bytes, xmc_u32 slots, int scarce) {
   free(g.owners);
 }
 
+/* The word that is guessed of a wholly free Superblock, whatever pages it has, is the one it has. */
+static void guesses(void **state) {
+  xmc_u32 cls, order, count;
+  (void)state;
+  for (cls = 0; cls < XMC_CLASSES; cls++)
+    for (order = 0; order <= xmc_class_order(cls); order++) {
+      count = xmc_class_is_small(cls) ? 32u : xmc_class_blocks(cls, 1u << order);
+      assert_true(xmc_word_guess(cls, xmc_class_is_small(cls) ? 64u : xmc_run_id(32u, order)) ==
+                  (xmc_word_make(cls, count, xmc_full_mask(count)) | XMC_WORD_LISTED));
+    }
+}
+
 static void roomy(void **state) {
   (void)state;
   crowd(24u << 20, 1, 0);
@@ -131,6 +143,7 @@ static void starved(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(roomy), cmocka_unit_test(starved)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(guesses), cmocka_unit_test(roomy),
+                                     cmocka_unit_test(starved)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

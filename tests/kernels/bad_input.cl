@@ -21,6 +21,15 @@ __kernel void bad_free_of_other(__global xmcHeap *heap, __global xmcHeap *other,
     xmcFree(heap, xmcFromRef(other, refs[i]));
 }
 
+/* The work-group calls, each item with a size and with a pointer by its offset */
+__kernel void bad_group(__global xmcHeap *heap, __global const ulong *sizes, __global const ulong *offsets,
+                        __global ulong *refs) {
+  __local xmcGroupScratch scratch;
+  uint i = (uint)get_global_id(0);
+  refs[i] = xmcToRef(heap, xmcMallocWorkGroup(heap, (size_t)sizes[i], &scratch));
+  xmcFreeWorkGroup(heap, (__global char *)heap + offsets[i], &scratch);
+}
+
 /* Bad calls of every kind; results: how many returned what they should not */
 __kernel void bad_calls(__global xmcHeap *heap, __global const ulong *offsets, uint count, __global uint *wrong) {
   uint i = (uint)get_global_id(0);
