@@ -148,7 +148,7 @@ XMC_FN int xmc_release_is_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 bit
                               xmc_u64 old) {
   return (old & (XMC_WORD_LISTED | XMC_WORD_PARKED | XMC_WORD_WATCHED)) == XMC_WORD_LISTED &&
          !(bits & xmc_word_free(old)) && xmc_popcount32(bits) == lanes &&
-         (!xmc_class_is_long(cls) || !xmc_word_is_whole(old | bits) || xmc_class_is_kept(heap, cls));
+         (!xmc_class_is_long(cls) || !xmc_word_is_whole(old | bits) || xmc_stays_whole(heap, cls, old));
 }
 
 /* The rest of a release, when there is more to do. */
@@ -167,7 +167,8 @@ XMC_COLD_FN void xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u
      * became so bit by bit while another one is active here. */
     if (xmc_word_class(old) != cls || !xmc_word_free(old) || !xmc_word_is_whole(now) ||
         !(bits & ~xmc_word_free(old)) || /* a bad free changes nothing */
-        (!(old & XMC_WORD_PARKED) && (xmc_class_is_kept(heap, cls) || xmc_is_active_here(heap, me, cls, id))))
+        (!(old & XMC_WORD_PARKED) &&
+         (xmc_stays_whole(heap, cls, old) || xmc_is_active_here(heap, me, cls, id))))
       return;
     id = xmc_retire_listed(heap, me, words, cls, id, now);
     if (id == XMC_NONE)

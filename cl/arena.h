@@ -25,10 +25,10 @@
  *
  * State word (paper 2010, figure 2.4, extended):
  *
- *    63     56 55     48 47     40 39   35 34        33       32      31            0
- *   +---------+---------+---------+-------+---------+--------+--------+---------------+
- *   |  spare  |  count  |  class  | spare | watched | parked | listed | free mask     |
- *   +---------+---------+---------+-------+---------+--------+--------+---------------+
+ *    63     56 55     48 47     40 39   36 35       34        33       32      31            0
+ *   +---------+---------+---------+-------+--------+---------+--------+--------+---------------+
+ *   |  spare  |  count  |  class  | spare | seated | watched | parked | listed | free mask     |
+ *   +---------+---------+---------+-------+--------+---------+--------+--------+---------------+
  *
  * Invariants (P page, W state word; xmcCheckHeap verifies them on a quiet heap):
  *   free bit of P set         <=>  P belongs to no slab, Superblock or Memoryblock
@@ -105,6 +105,8 @@ typedef uint64_t xmc_u64;
 #define XMC_WORD_LISTED ((xmc_u64)1 << 32)
 #define XMC_WORD_PARKED ((xmc_u64)1 << 33)
 #define XMC_WORD_WATCHED ((xmc_u64)1 << 34) /* who makes it wholly free says so (whole.cl) */
+#define XMC_WORD_SEATED ((xmc_u64)1 << 35)  /* it is the active one of some FIFO, most likely */
+#define XMC_WORD_WHERE (XMC_WORD_LISTED | XMC_WORD_PARKED | XMC_WORD_SEATED)
 #define XMC_WORD_CLASS_SHIFT 40
 #define XMC_WORD_COUNT_SHIFT 48
 #define XMC_WORD_RETIRED \
@@ -131,10 +133,10 @@ typedef uint64_t xmc_u64;
 typedef struct xmc_fifo {
   xmc_u64 active; /* id of the Superblock requests are served from, or XMC_NONE */
   xmc_u32 hint;   /* where to take pages first: xmc_pages_take; of a small class: the last slab's id + 1 */
-  xmc_u32 taken;  /* the active Superblock's blocks that the last claim left in use; 0: none, most likely */
-  xmc_u64 tail;   /* the whole tail message: sequence number << 32 | payload */
-  xmc_u32 head;   /* sequence number of the head message */
   xmc_u32 spare;
+  xmc_u64 tail; /* the whole tail message: sequence number << 32 | payload */
+  xmc_u32 head; /* sequence number of the head message */
+  xmc_u32 spare_too;
   xmc_u64 message[XMC_FIFO_SIZE]; /* message n is at n % XMC_FIFO_SIZE */
 } xmc_fifo;
 

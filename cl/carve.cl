@@ -44,14 +44,13 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 w
                         xmc_active_next(seat.active, XMC_NONE));
     return;
   }
-  w |= XMC_WORD_LISTED;
+  w |= cls < XMC_CLASSES ? XMC_WORD_LISTED | XMC_WORD_SEATED : XMC_WORD_LISTED;
   /* By CAS, whose value is waited for: the seat needs no release of its own. */
   if (xmc_cas_release64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w) != XMC_WORD_RETIRED)
     xmc_store_release64(xmc_word_at(heap, words, id), w); /* a damaged arena's */
   xmc_superblock_show(heap, id, scarce);
   if (seat.fifo != XMC_NONE && xmc_cas_hint64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
                                               xmc_active_next(seat.active, id)) == seat.active) {
-    xmc_store_relaxed32(&xmc_fifo_number(heap, seat.fifo)->taken, ~xmc_word_free(w));
     if (xmc_active_id(seat.active) == XMC_NONE) /* else it is marked already */
       xmc_fifo_mark_busy(heap, cls, seat.fifo - xmc_fifos_first(heap->fifo_table[cls]));
     return;
@@ -86,6 +85,16 @@ XMC_FN xmc_u64 xmc_map_read(XMC_GLOBAL xmcHeap *heap) {
   return xmc_load_fixed64((XMC_GLOBAL const xmc_u64 *)&heap->page_map);
 }
 
+/* Where a slot looks first for pages of a class: each class and slot has a place of its own, as long as the heap has room
+ * for all. From the lowest class up they take 19 times 1 page a slot and 4 times 2, 4, 8 and 16, at multiples of that. */
+XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
+  XMC_AFRESH64(heap);
+  xmc_u32 order = xmc_class_order(cls), before = cls;
+  if (order > 0) /* 20, 28, 48, 80 */
+    before = (0x50301c14u >> 8u * (order - 1u) & 0xffu) + (((cls - 15u) & 3u) << order);
+  return before * heap->lanes + (xmc_slot_hint(me, heap->lanes) << order);
+}
+
 /* A new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page
  * or XMC_NONE. map: xmc_map_read.
  *
@@ -108,7 +117,7 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   if (page < pages && xmc_hint_is_run(hint))
     next = xmc_beside32(xmc_map_hint(heap, (xmc_u32)map, pages, page));
   if (page == XMC_NONE)
-    page = xmc_run_home(heap, me, order, xmc_class_is_small(cls) ? cls : cls & 3u);
+    page = xmc_class_home(heap, me, cls);
   page = page >> order << order;
   if (page >= pages || (1u << order) > pages - page)
     page = (page >> order) % (pages >> order) << order;
@@ -217,7 +226,7 @@ XMC_FN xmc_u32 xmc_carve_order(xmc_u32 cls, xmc_u32 want, xmc_u32 hint, xmc_u32 
   if (xmc_hint_is_run(hint) && xmc_hint_order(hint) <= order &&
       xmc_class_blocks(cls, 1u << xmc_hint_order(hint)) >= want)
     return xmc_hint_order(hint);
-  want *= scarce || pages < XMC_MANY_PAGES ? 2u : 8u;
+  want *= scarce || pages < XMC_MANY_PAGES ? 2u : 16u;
   XMC_ROLLED
   while (order > 0 && xmc_class_blocks(cls, 1u << (order - 1u)) >= want)
     order--;
@@ -313,7 +322,7 @@ XMC_FN xmc_claim xmc_blocks_claim_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xm
   if (seat.fifo == XMC_NONE)
     return xmc_carve(heap, me, view.words, cls, want, seat, &unused);
   xmc_seat_read(heap, &seat);
-  w = xmc_word_guess(cls, xmc_active_id(seat.active)) & ~(xmc_u64)seat.taken;
+  w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
   XMC_ROLLED
   for (;;) { /* again only when somebody else moved the FIFO on */
     claim = xmc_blocks_claim(heap, me, view.words, cls, want, w, seat, &unused);

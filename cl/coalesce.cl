@@ -40,23 +40,21 @@ XMC_FN xmc_u64 xmc_lane_key(XMC_GLOBAL xmcHeap *heap, xmc_u32 key) {
 }
 
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
-/* The group's first lane, which alone has `ask`, claims blocks of the seat's active Superblock, of which `free` are free by
+/* The group's first lane, which alone has `ask`, claims blocks of the active Superblock, of which `free` are free by
  * its word w as seen or guessed; all lanes walk along, so that they need not come together again. Returns their mask, and
  * the Superblock in *id, to all of them; or 0, and in *id whether *w has any of the class now. */
 XMC_FN xmc_u32 xmc_group_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_lanes group,
-                               xmc_seat *seat, int ask, xmc_u32 free, xmc_u64 *w, xmc_u32 *id) {
+                               xmc_u64 active, int ask, xmc_u32 free, xmc_u64 *w, xmc_u32 *id) {
   xmc_u64 seen = *w;
   xmc_u32 take = xmc_lowest_bits(free, xmc_lanes_count(group));
-  *id = xmc_active_id(seat->active);
+  *id = xmc_active_id(active);
   XMC_AFRESH(*id); /* else the word's address is reckoned in 64 bits */
   ask = ask && *id != XMC_NONE && take;
-  *w = xmc_cas_acquire64_if(ask, xmc_word_at(heap, view.words, *id), seen, seen & ~(xmc_u64)take);
+  *w = xmc_cas_acquire64_if(ask, xmc_word_at(heap, view.words, *id), seen,
+                            (seen & ~(xmc_u64)take) | XMC_WORD_SEATED);
   take = ask && *w == seen ? take : 0;
   if (!take)
     *id = ask ? xmc_word_available(*w, cls) : 0;
-  free = xmc_word_is_whole(seen) ? 0 : take | ~xmc_word_free(seen);
-  if (take && free != seat->taken)
-    xmc_store_relaxed32(&xmc_fifo_number(heap, seat->fifo)->taken, free);
   xmc_lanes_share(group, xmc_lanes_first(group), &take, id); /* and what that one acquired */
   return take;
 }
@@ -77,13 +75,14 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   xmc_u32 at = XMC_NONE; /* the block: 32 * id + bit */
   seat.fifo = xmc_view_fifo(view, me);
   xmc_seat_read(heap, &seat);
-  w = xmc_word_guess(cls, xmc_active_id(seat.active)) & ~(xmc_u64)seat.taken;
-  take = xmc_group_claim(heap, view, cls, group, &seat, rank == 0, xmc_word_free(w), &w, &id);
+  w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
+  take = xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_free(w), &w, &id);
   got = xmc_popcount32(take);
   if (rank < got)
     return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
   if (!got && id) { /* the guess was wrong, and now the first lane knows */
-    take = xmc_group_claim(heap, view, cls, group, &seat, rank == 0, xmc_word_available(w, cls), &w, &id);
+    take =
+        xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_available(w, cls), &w, &id);
     got = xmc_popcount32(take);
     if (rank < got)
       return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
@@ -133,7 +132,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
 #else
   seat.fifo = xmc_view_fifo(view, me);
   xmc_seat_read(heap, &seat);
-  w = xmc_word_guess(cls, xmc_active_id(seat.active)) & ~(xmc_u64)seat.taken;
+  w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
   for (;;) { /* again only when somebody else moved the FIFO on */
     claim = xmc_blocks_claim(heap, me, view.words, cls, 1, w, seat, &data);
     if (claim != XMC_CLAIM_AGAIN)
@@ -330,7 +329,7 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_word_at(heap, words, place.id)));
   xmc_u64 old, was, used, fifos, active;
-  xmc_u32 fifo, hint, taken;
+  xmc_u32 fifo, hint, spare;
   lanes = xmc_lanes_count(group);
   if (lanes > 1u) {
     xmc_lanes_sync(group); /* what each lane wrote, the first one releases */
@@ -346,7 +345,7 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
     old = xmc_or_hint64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
     fifos = xmc_load_fixed64(&heap->fifo_table[place.cls]);
     fifo = xmc_fifos_first(fifos) + xmc_slot_hint(me, xmc_fifos_count(fifos));
-    xmc_load_row(&xmc_fifo_number(heap, fifo)->active, &active, &hint, &taken);
+    xmc_load_row(&xmc_fifo_number(heap, fifo)->active, &active, &hint, &spare);
     if (!xmc_fifos_count(fifos)) {
       fifo = XMC_NONE;
       active = 0;

@@ -10,9 +10,10 @@
  *   message n, once it is not the tail, is at message[n % XMC_FIFO_SIZE]
  *
  * The payload is a Superblock id. A message carries its number, which tells a reader whether it has the
- * right one and makes the CAS on it safe from ABA. Head and tail are read with acquire: the tail must
+ * right one and makes the CAS on it safe from ABA. Who dequeues reads head and tail with acquire: the tail must
  * not be older than the head, and a message not older than the tail that says it is there; without that
- * order the printed algorithm hands the same message to two readers.
+ * order the printed algorithm hands the same message to two readers. Who enqueues reads them at once, in any order:
+ * a head that is too old makes the FIFO look full, one that is too new shows, and so does a message that is too old.
  */
 #ifndef XMC_FIFO_CL
 #define XMC_FIFO_CL
@@ -38,7 +39,6 @@ XMC_FN void xmc_fifo_init(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 start) {
   xmc_store_relaxed64(&fifo->active, XMC_NONE);
   xmc_store_relaxed32(&fifo->head, start);
   xmc_store_relaxed32(&fifo->hint, 0);
-  xmc_store_relaxed32(&fifo->taken, 0);
   xmc_store_relaxed64(&fifo->tail, xmc_message(start - 1u, XMC_NONE));
   XMC_ROLLED
   for (i = 1; i <= XMC_FIFO_SIZE; i++) {
@@ -47,15 +47,14 @@ XMC_FN void xmc_fifo_init(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 start) {
   }
 }
 
-/* Appends a payload. 0: the FIFO is full. */
+/* Appends a payload. 0: the FIFO is full, or was a moment ago. */
 XMC_FN int xmc_fifo_enqueue(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 payload) {
   XMC_GLOBAL xmc_u64 *place;
-  xmc_u32 head, number, used;
+  xmc_u32 head, number, used, spare;
   xmc_u64 tail, old;
   XMC_ROLLED
   for (;;) { /* again only when somebody else enqueued */
-    head = xmc_load_acquire32(&fifo->head);
-    tail = xmc_load_acquire64(&fifo->tail);
+    xmc_load_row(&fifo->tail, &tail, &head, &spare);
     number = xmc_message_number(tail);
     used = number - head + 1u;
     place = &fifo->message[number % XMC_FIFO_SIZE];
@@ -66,6 +65,8 @@ XMC_FN int xmc_fifo_enqueue(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 payload) {
     old = xmc_load_relaxed64(place);
     if (xmc_message_number(old) + XMC_FIFO_SIZE == number)
       xmc_cas_release64(place, old, tail); /* if it fails, another one has moved the tail for us */
+    else if (xmc_message_number(old) != number)
+      continue;
     if (xmc_cas_acq_rel64(&fifo->tail, tail, xmc_message(number + 1u, payload)) == tail)
       return 1;
   }

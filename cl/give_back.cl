@@ -76,7 +76,6 @@ XMC_FN void xmc_seat_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, x
     xmc_settle(heap, me, words, cls, id, w);
     return;
   }
-  xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->taken, 0);
   item = cls * heap->slots + fifo - xmc_fifos_first(heap->fifo_table[cls]);
   xmc_bitmap_ensure(heap, &heap->busy, item);
 }
@@ -94,7 +93,7 @@ XMC_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
     xmc_superblock_gone(heap, me, words, cls, id, fifo, hint, heap->pages * 32u);
     return;
   }
-  w = used | xmc_count_mask(xmc_word_count(used)) | XMC_WORD_LISTED;
+  w = used | xmc_count_mask(xmc_word_count(used)) | XMC_WORD_LISTED | XMC_WORD_SEATED;
   if (xmc_cas_hint64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w) ==
       XMC_WORD_RETIRED) /* else a damaged arena's */
     xmc_seat_take(heap, me, words, cls, id, w, fifo, active);

@@ -162,13 +162,6 @@ XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 order
   return 0;
 }
 
-/* Where a slot looks first for runs of 2^order pages: the one with its number, at the low end of the heap;
- * each kind further up. */
-XMC_FN xmc_u32 xmc_run_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 kind) {
-  XMC_AFRESH64(heap);
-  return (xmc_slot_hint(me, heap->lanes) + kind * heap->lanes) << order;
-}
-
 /* A run of 2^order pages: its first page, or XMC_NONE. The first turn says how to search. */
 #define XMC_RUN_HASTY 0u /* two looks at the index, then no more */
 #define XMC_RUN_HOMES \

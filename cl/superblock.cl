@@ -55,8 +55,8 @@ XMC_FN xmc_u32 xmc_word_available(xmc_u64 word, xmc_u32 cls) {
   return xmc_word_class(word) == cls ? xmc_word_free(word) & xmc_full_mask(xmc_word_count(word)) : 0u;
 }
 
-/* Claims up to `want` Basicblocks by one CAS. Returns their mask; 0 if none was free or somebody else changed the word,
- * which *seen tells. *seen is the word as last seen, or a guess: a wrong one costs a try, a right one saves the load.
+/* Claims up to `want` Basicblocks of an active Superblock by one CAS. Returns their mask; 0 if none was free or somebody
+ * else changed the word, which *seen tells. *seen is the word as last seen, or a guess: a wrong one costs a try, a right one saves the load.
  * Acquires what the blocks' previous owners released.
  *
  * One try, for on NVIDIA a loop around a CAS costs more than the CAS: ptxas puts YIELD at its head, and lanes that wait where
@@ -67,7 +67,7 @@ XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u
   xmc_u32 take = xmc_lowest_bits(xmc_word_available(w, cls), want);
   if (!take)
     return 0;
-  old = xmc_cas_acquire64(word, w, w & ~(xmc_u64)take);
+  old = xmc_cas_acquire64(word, w, (w & ~(xmc_u64)take) | (cls < XMC_CLASSES ? XMC_WORD_SEATED : 0));
   if (old == w)
     return take;
   *seen = old;
@@ -89,7 +89,7 @@ XMC_FN xmc_u64 xmc_superblock_release(XMC_GLOBAL xmc_u64 *word, xmc_u32 bits) {
   return xmc_or_release64(word, XMC_WORD_LISTED | bits);
 }
 
-/* Clears the listed and parked bits of an exhausted Superblock, whose word is *seen as last seen or guessed. 1: it is no
+/* Clears the listed, parked and seated bits of an exhausted Superblock, whose word is *seen as last seen or guessed. 1: it is no
  * longer listed by the caller's doing, or was not to be listed at all; 0: it has free blocks, or somebody else was faster
  * twice. */
 XMC_FN int xmc_superblock_unlist(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen) {
@@ -98,14 +98,14 @@ XMC_FN int xmc_superblock_unlist(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 
     return 1;
   if (xmc_word_available(w, cls))
     return 0;
-  old = xmc_cas_relaxed64(word, w, w & ~(XMC_WORD_LISTED | XMC_WORD_PARKED));
+  old = xmc_cas_relaxed64(word, w, w & ~XMC_WORD_WHERE);
   if (old != w) {
     w = *seen = old;
     if (xmc_word_class(w) != cls || !(w & XMC_WORD_LISTED))
       return 1;
     if (xmc_word_available(w, cls))
       return 0;
-    old = xmc_cas_relaxed64(word, w, w & ~(XMC_WORD_LISTED | XMC_WORD_PARKED));
+    old = xmc_cas_relaxed64(word, w, w & ~XMC_WORD_WHERE);
   }
   return old == w;
 }

@@ -149,11 +149,23 @@ XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32
     xmc_park(heap, cls, id);
 }
 
-/* Heaps of fewer pages, 3.5 GiB, keep less aside: there the FIFOs of a large GPU together could keep most of the heap.
- * xmc_class_is_kept: may wholly free Superblocks of the class stay in rings? */
+/* Does a Superblock that is wholly free stay where it is listed, with the word w? Of one page, yes; of two, in large heaps; larger
+ * ones where they are active, and as long as room is not scarce: all rings of a large GPU together would keep most of the
+ * heap. So would the active ones of the largest classes, and in heaps of less than XMC_MANY_PAGES, 3.5 GiB, all that are
+ * larger than a page. */
+#ifndef XMC_MANY_PAGES
 #define XMC_MANY_PAGES 0x38000u
-XMC_FN int xmc_class_is_kept(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
-  return !xmc_class_is_long(cls) || (!xmc_class_is_wide(cls) && heap->pages >= XMC_MANY_PAGES);
+#endif
+XMC_FN int xmc_stays_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u64 w) {
+  if (!xmc_class_is_long(cls))
+    return 1;
+  if (XMC_SIMT && heap->pages < XMC_MANY_PAGES)
+    return 0;
+  if (XMC_SIMT && !xmc_class_is_wide(cls))
+    return 1;
+  if (XMC_SIMT && xmc_class_is_largest(cls))
+    return 0;
+  return (w & XMC_WORD_SEATED) && !xmc_is_scarce(heap);
 }
 
 /* Is this the active Superblock of the caller's FIFO, or might that be? Then it stays when it is free. */
@@ -262,7 +274,7 @@ XMC_FN xmc_u32 xmc_claim_mask(xmc_claim claim) { return (xmc_u32)claim; }
 typedef struct xmc_seat {
   xmc_u32 fifo; /* its number; XMC_NONE: unbuffered, or unknown */
   xmc_u32 head, used;
-  xmc_u32 hint, taken;
+  xmc_u32 hint;
   xmc_u64 active;
 } xmc_seat;
 XMC_FN void xmc_seat_read_ring(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
@@ -275,10 +287,11 @@ XMC_FN void xmc_seat_read_ring(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
 XMC_FN void xmc_seat_read(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
 #if XMC_SIMT
+  xmc_u32 spare;
   xmc_seat_read_ring(heap, seat);
-  xmc_load_row(&fifo->active, &seat->active, &seat->hint, &seat->taken);
+  xmc_load_row(&fifo->active, &seat->active, &seat->hint, &spare);
 #else /* each load costs: the rest is read where it is needed, and nothing is kept in mind */
-  seat->head = seat->used = seat->hint = seat->taken = 0;
+  seat->head = seat->used = seat->hint = 0;
   seat->active = xmc_load_relaxed64(&fifo->active);
 #endif
 }
@@ -288,7 +301,7 @@ XMC_FN xmc_u32 xmc_seat_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 fifo, xmc_u32 hin
 }
 XMC_FN void xmc_seat_none(xmc_seat *seat) {
   seat->fifo = XMC_NONE;
-  seat->head = seat->used = seat->hint = seat->taken = 0;
+  seat->head = seat->used = seat->hint = 0;
   seat->active = XMC_NONE;
 }
 
@@ -344,25 +357,15 @@ XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat
   return 1;
 }
 
-/* The word that Superblock `id` has when it is wholly free: a guess for the active one, which blocks that come and go
- * leave so. Where they only go, `taken` corrects it. Of no use, and no harm, where `id` is none. */
+/* The word that Superblock `id` has when it is wholly free and in a ring; the active one's is seated besides. A guess: blocks
+ * that come and go leave it so. To keep in mind what else it may be would be right more often, but made each FIFO dirty in the
+ * caches. Of no use, and no harm, where `id` is none. */
 XMC_FN xmc_u64 xmc_word_guess(xmc_u32 cls, xmc_u32 id) {
   xmc_u32 count = xmc_class_count(cls);
   if (XMC_CARVE_TO_FIT && !xmc_class_is_small(cls)) /* half the pages, half the blocks */
     count >>= (xmc_class_order(cls) - xmc_run_order(id)) & 7u;
   return xmc_word_make(cls, count, xmc_count_mask(count)) | XMC_WORD_LISTED;
 }
-/* Claims up to `want` blocks of Superblock `id`, and keeps in mind what is left of the one that has the seat. w: its word
- * as seen, or a guess. */
-XMC_FN xmc_u32 xmc_seat_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 want, xmc_u32 id,
-                              xmc_u32 fifo, xmc_u64 *w) {
-  xmc_u32 take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, want, w);
-  if (take && XMC_SIMT)
-    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->taken,
-                        xmc_word_is_whole(*w) ? 0 : take | ~xmc_word_free(*w));
-  return take;
-}
-
 /* The word of the active Superblock, for one who looks again */
 XMC_FN xmc_u64 xmc_seat_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u64 active) {
   return xmc_active_id(active) != XMC_NONE
@@ -378,7 +381,7 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   xmc_u32 id = xmc_active_id(seat->active), next, take = 0, scarce;
   xmc_u64 old;
   if (id != XMC_NONE)
-    take = xmc_seat_claim(heap, words, cls, want, id, seat->fifo, &w);
+    take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, want, &w);
   if (take)
     return xmc_claim_make(id, take);
   XMC_AFRESH(cls);
@@ -388,7 +391,7 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   if (next == XMC_NONE)
     return 0;
   if (next == XMC_FIFO_BACK) {
-    take = xmc_seat_claim(heap, words, cls, want, id, seat->fifo, &w);
+    take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, want, &w);
     return take ? xmc_claim_make(id, take) : XMC_CLAIM_AGAIN;
   }
   /* The next one takes the seat, and gives its blocks at the same time. */
@@ -396,10 +399,14 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
                        xmc_active_next(seat->active, next));
   scarce = xmc_scarce_near(heap);
   w = xmc_word_guess(cls, next);
-  take = xmc_seat_claim(heap, words, cls, want, next, seat->fifo, &w);
+  take = xmc_superblock_claim(xmc_word_at(heap, words, next), cls, want, &w);
   if (!take && xmc_word_available(w, cls))
-    take = xmc_seat_claim(heap, words, cls, want, next, seat->fifo, &w);
+    take = xmc_superblock_claim(xmc_word_at(heap, words, next), cls, want, &w);
   xmc_fifo_moved(heap, cls, seat, next, old, scarce);
+  if (!take && old == seat->active && xmc_word_class(w) != cls) { /* it was retired in the ring */
+    seat->active = xmc_active_next(old, next);                    /* a new one takes its seat */
+    return 0;
+  }
   return take ? xmc_claim_make(next, take) : XMC_CLAIM_AGAIN;
 }
 

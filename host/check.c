@@ -125,8 +125,7 @@ static void check_retired(xmc_checker *c, xmc_u32 first, xmc_u32 last) {
 static void check_word(xmc_checker *c, xmc_u32 id, xmc_u32 cls, xmc_u32 count) {
   xmc_u64 w = *xmc_word_of(c->meta, id), offset = word_offset(c->meta, id);
   xmc_u32 page = xmc_id_page(c->meta, id);
-  xmc_u64 known =
-      xmc_word_make(0xff, 0xff, 0xffffffffu) | XMC_WORD_LISTED | XMC_WORD_PARKED | XMC_WORD_WATCHED;
+  xmc_u64 known = xmc_word_make(0xff, 0xff, 0xffffffffu) | XMC_WORD_WHERE | XMC_WORD_WATCHED;
   if (xmc_word_class(w) != cls || xmc_word_count(w) != count || (w & ~known) ||
       (xmc_word_free(w) & ~xmc_full_mask(count))) {
     problem(c, XMC_PROBLEM_STATE_WORD, offset, "state word %u is 0x%llx; class %u with %u blocks expected",

@@ -260,6 +260,7 @@ static void superblock_life(void **state) {
   seen = *xmc_word_of(heap, 1);
   assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 4, 3, &seen), 0); /* another class */
   assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 3, &seen), 7);
+  assert_true(*xmc_word_of(heap, 1) & XMC_WORD_SEATED);
   seen = *xmc_word_of(heap, 1);
   assert_int_equal(xmc_superblock_unlist(xmc_word_of(heap, 1), 5, &seen), 0); /* has free ones */
   seen = xmc_word_make(5, 20, 0xfff); /* a wrong guess costs a try, no more */
@@ -268,7 +269,7 @@ static void superblock_life(void **state) {
   assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 32, &seen), xmc_full_mask(20) & ~7u);
   assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 1, &seen), 0);
   assert_int_equal(xmc_superblock_unlist(xmc_word_of(heap, 1), 5, &seen), 1);
-  assert_false(*xmc_word_of(heap, 1) & XMC_WORD_LISTED);
+  assert_false(*xmc_word_of(heap, 1) & (XMC_WORD_LISTED | XMC_WORD_SEATED));
   w = xmc_superblock_release(xmc_word_of(heap, 1),
                              6); /* the first release after that takes the duty to list it */
   assert_false(w & XMC_WORD_LISTED);
@@ -352,7 +353,7 @@ static void superblock_threads(void **state) {
   assert_true(crowd.claims > crowd.rounds);
   assert_true(crowd.listed > 0 && crowd.listed <= crowd.unlisted); /* unlisting one that is not is 1 too */
   for (id = 0; id < 4; id++) {
-    xmc_u64 w = *xmc_word_of(crowd.heap, id);
+    xmc_u64 w = *xmc_word_of(crowd.heap, id) & ~XMC_WORD_SEATED;
     assert_true(w == (xmc_word_make(id, 8 * (id + 1), xmc_full_mask(8 * (id + 1))) | XMC_WORD_LISTED));
   }
   free(crowd.heap);
@@ -516,7 +517,7 @@ static xmc_u32 claim_run(xmcHeap *heap, uint64_t way, xmc_u32 *pages) {
     if (!(heap->pages >> order))
       return XMC_NONE;
     page = way >> 50 & 1 ? (xmc_u32)(way >> 51)
-                         : xmc_run_home(heap, xmc_caller(), order, (xmc_u32)(way >> 32) % 15);
+                         : xmc_class_home(heap, xmc_caller(), (xmc_u32)(way >> 32) % XMC_CLASSES);
     page = (page >> order) % (heap->pages >> order) << order;
     return xmc_run_claim_at(heap, heap->page_map, order, page, &seen)
                ? page

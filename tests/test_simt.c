@@ -4,6 +4,7 @@
  */
 #include "support/simt.h"
 #define XMC_SIMT 1
+#define XMC_MANY_PAGES 4096u /* 64 MiB: what large heaps keep is tried, too */
 #define XMC_USED_IS_DONE 1
 #define XMC_HOST_LANES "support/simt_lanes.h"
 #define XMC_HOST_STEP() simt_step()
@@ -203,9 +204,53 @@ static void lanes_ask_together(void **state) {
   core_heap_free(c.heap);
 }
 
+/* A Superblock of several pages that others make wholly free, bit by bit, stays where it is active: in a large heap, and as
+ * long as room is not scarce. */
+static void give(uint32_t number, void *data) {
+  crowd *c = data;
+  if (number / SIMT_LANES == 1 && number % SIMT_LANES < c->rounds)
+    xmcFree(c->heap, together[number % SIMT_LANES]);
+}
+static void active_ones_stay(void **state) {
+  static const struct {
+    size_t bytes;
+    uint32_t size, scarce, kept;
+  } tries[] = {{96u << 20, 2048, 0, 4},
+               {96u << 20, 4096, 0, 8},
+               {96u << 20, 8192, 0, 0},
+               {96u << 20, 2048, 1, 0},
+               {32u << 20, 2048, 0, 0}};
+  char *before[SIMT_LANES];
+  crowd c;
+  simt s;
+  uint32_t i;
+  (void)state;
+  if (XMC_COALESCING != XMC_COALESCE_CLASS)
+    skip();
+  for (i = 0; i < sizeof tries / sizeof *tries; i++) {
+    memset(&c, 0, sizeof c);
+    memset(&s, 0, sizeof s);
+    s.groups = 2;
+    c.heap = core_heap(tries[i].bytes, CORE_SLOTS_DEFAULT, 0, XMC_COALESCING);
+    c.rounds = 7;
+    c.largest = tries[i].size;
+    run(&s, ask, &c);
+    memcpy(before, together, sizeof before);
+    c.heap->scarce = tries[i].scarce ? XMC_SCARCE_NOW : 0;
+    run(&s, give, &c);
+    c.heap->scarce = 0;
+    intact(&c);
+    assert_int_equal(c.heap->pages - core_free_pages(c.heap), tries[i].kept);
+    run(&s, ask, &c);
+    assert_true(!tries[i].kept || memcmp(before, together, 7 * sizeof *before) == 0);
+    core_heap_free(c.heap);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(lanes_ask_together), cmocka_unit_test(few_fifos),
-                                     cmocka_unit_test(no_fifos), cmocka_unit_test(many_fifos),
-                                     cmocka_unit_test(whole_superblocks)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(lanes_ask_together), cmocka_unit_test(few_fifos),
+      cmocka_unit_test(no_fifos),           cmocka_unit_test(many_fifos),
+      cmocka_unit_test(active_ones_stay),   cmocka_unit_test(whole_superblocks)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
