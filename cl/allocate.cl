@@ -41,7 +41,7 @@ XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u
       return XMC_NONE;
   } else {
     xmc_u32 span = 0;
-    xmc_u64 mask = xmc_run_claim(heap, me, want, 1, anywhere, &span);
+    xmc_u64 mask = xmc_run_claim(heap, me, want, 1, anywhere, XMC_NONE, &span);
     if (!mask)
       return XMC_NONE;
     page = span * XMC_SPAN_PAGES + xmc_lowest64(mask);

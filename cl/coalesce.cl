@@ -234,16 +234,16 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, x
 /* Lanes that want as many pages, at most a span and at no special address, take them together. */
 XMC_FN int xmc_run_is_shared(xmc_u32 pages, xmc_u32 align) { return align == 1u && pages <= XMC_SPAN_PAGES; }
 
-/* One turn for a run of pages: where it is shared, up to `want` runs in one span by one CAS, their mask in *mask; else
- * one run, and 1 in *mask. Returns the span, or the page. *mask 0: there was none. */
+/* One turn for a run of pages: where it is shared, up to `want` runs in one span by one CAS, that of span `near` if it has
+ * any, their mask in *mask; else one run, and 1 in *mask. Returns the span, or the page. *mask 0: there was none. */
 XMC_COLD_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align,
-                                 xmc_u32 want, xmc_search *search, xmc_u64 *mask) {
+                                 xmc_u32 want, xmc_u32 near, xmc_search *search, xmc_u64 *mask) {
   XMC_AFRESH64(heap);
   xmc_u32 at = 0, anywhere = xmc_search_turns(*search);
   anywhere = anywhere == XMC_SEARCH_LAST ? XMC_NONE : anywhere == XMC_SEARCH_HASTY ? XMC_HASTY_SPANS : 0u;
   *mask = 0;
   if (xmc_run_is_shared(pages, align)) {
-    *mask = xmc_run_claim(heap, me, pages, want, anywhere, &at);
+    *mask = xmc_run_claim(heap, me, pages, want, anywhere, near, &at);
   } else {
     at = xmc_memoryblock_claim(heap, me, pages, align, anywhere);
     *mask = at != XMC_NONE;
@@ -273,18 +273,19 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
   xmc_search search = 0;
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group;
-  xmc_u32 first, rank, got, low, high;
+  xmc_u32 first, rank, got, low, high, near;
 #endif
   if (pages + align - 1u < pages || pages + align - 1u > heap->pages)
     return XMC_NONE;
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   group = xmc_lanes_matching(
       xmc_lane_key(heap, xmc_run_is_shared(pages, align) ? pages : XMC_SPAN_PAGES + 1u + xmc_lane()));
+  near = xmc_scarce_near(heap) ? XMC_NONE : xmc_memoryblock_home(heap, me, xmc_lanes_count(group) * pages);
   XMC_ROLLED
   for (;;) { /* one turn of the first lane's search; those that got nothing go round together */
     mask = 0;
     if (xmc_lanes_below(group) == 0) {
-      at = xmc_run_take(heap, me, pages, align, xmc_lanes_count(group), &search, &mask);
+      at = xmc_run_take(heap, me, pages, align, xmc_lanes_count(group), near, &search, &mask);
       at = mask ? at : search;
     }
     XMC_AFRESH(pages);
@@ -303,6 +304,7 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
     if (!got && at == XMC_SEARCH_FAILED)
       return XMC_NONE;
     group = xmc_lanes_drop(group, got);
+    near = got ? at - 1u : XMC_NONE;
   }
   if (xmc_run_is_shared(pages, align)) {
     rank *= pages;
@@ -312,7 +314,7 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
 #else
   XMC_ROLLED
   do
-    at = xmc_run_take(heap, me, pages, align, 1, &search, &mask);
+    at = xmc_run_take(heap, me, pages, align, 1, XMC_NONE, &search, &mask);
   while (!mask && search != XMC_SEARCH_FAILED);
   if (!mask)
     return XMC_NONE;

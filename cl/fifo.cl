@@ -13,7 +13,7 @@
  * right one and makes the CAS on it safe from ABA. Who dequeues reads head and tail with acquire: the tail must
  * not be older than the head, and a message not older than the tail that says it is there; without that
  * order the printed algorithm hands the same message to two readers. Who enqueues reads them at once, in any order:
- * a head that is too old makes the FIFO look full, one that is too new shows, and so does a message that is too old.
+ * a head or a message that is too old makes the FIFO look full, and a head that is too new shows.
  */
 #ifndef XMC_FIFO_CL
 #define XMC_FIFO_CL
@@ -66,7 +66,7 @@ XMC_FN int xmc_fifo_enqueue(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 payload) {
     if (xmc_message_number(old) + XMC_FIFO_SIZE == number)
       xmc_cas_release64(place, old, tail); /* if it fails, another one has moved the tail for us */
     else if (xmc_message_number(old) != number)
-      continue;
+      return 0;
     if (xmc_cas_acq_rel64(&fifo->tail, tail, xmc_message(number + 1u, payload)) == tail)
       return 1;
   }

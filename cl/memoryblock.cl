@@ -205,20 +205,29 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
   }
 }
 
-/* Claims up to `want` runs of `pages` pages, 1 to 64, in one span: their mask, and the span in *at. 0: there
- * is none in sight of the index or, where `anywhere` is not 0, none in the next so many spans wherever it begins. While
- * room comes and goes XMC_HASTY_SPANS are enough: in a large heap all would take milliseconds. */
+/* The span where a slot looks first for n pages of Memoryblocks: from the heap's end down, as many pages for each slot. */
+XMC_FN xmc_u32 xmc_memoryblock_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 n) {
+  XMC_AFRESH64(heap);
+  return heap->spans - 1u - (xmc_slot_hint(me, heap->lanes) * n >> XMC_SPAN_SHIFT) % heap->spans;
+}
+
+/* Claims up to `want` runs of `pages` pages, 1 to 64, in one span: their mask, and the span in *at. Looks in span `near`
+ * first, if there is such a one. 0: there is none in sight of the index or, where `anywhere` is not 0, none in the next so
+ * many spans wherever it begins. While room comes and goes XMC_HASTY_SPANS are enough: in a large heap all would take
+ * milliseconds. */
 #define XMC_HASTY_SPANS 64u
 XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 want,
-                             xmc_u32 anywhere, xmc_u32 *at) {
+                             xmc_u32 anywhere, xmc_u32 near, xmc_u32 *at) {
   XMC_AFRESH64(heap);
   xmc_u32 order = pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, left = anywhere, span, next = 0;
   xmc_u64 mask;
   if (anywhere != XMC_NONE)
     next = xmc_any_number(me) % heap->spans;
   XMC_ROLLED
-  for (;;) {      /* again only for another span, or after the index was mended */
-    if (anywhere) /* n pages in a row hold 2^k at a multiple of that, if n > 2^(k + 1) - 2 */
+  for (;;) { /* again only for another span, or after the index was mended */
+    if (near < heap->spans)
+      span = near;
+    else if (anywhere) /* n pages in a row hold 2^k at a multiple of that, if n > 2^(k + 1) - 2 */
       span = left-- ? xmc_index_next(heap, xmc_highest32(pages + 1u) - 1u, next) : XMC_NONE;
     else
       span = xmc_index_find(heap, order, xmc_any_number(me));
@@ -228,7 +237,9 @@ XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages
     *at = span;
     if (mask)
       return mask;
-    if (!anywhere)
+    if (near < heap->spans)
+      near = XMC_NONE;
+    else if (!anywhere)
       xmc_span_mend(heap, span, order);
     next = span + 1u;
   }
@@ -277,16 +288,25 @@ XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
   return i;
 }
 
-/* Claims a run of more than 64 pages. Two such requests may meet and both step back; then the one that
+/* Claims a run of more than 64 pages: the first one whose first span is wholly free by the index; then, in case the index
+ * lags behind, the first one there is. Two such requests may meet and both step back; then the one that
  * began further up was stopped by a block in use, or succeeds. A step back moves `flux`, and requests
  * that failed meanwhile look again. */
 XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
   XMC_AFRESH64(heap);
-  xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, span = 0, n;
+  xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, span = 0, n, indexed = 1;
   if (need > heap->spans)
     return XMC_NONE;
   XMC_ROLLED
-  while (span <= heap->spans - need) {
+  for (;;) {
+    if (indexed)
+      span = xmc_index_next(heap, XMC_ORDERS - 1u, span);
+    if (span > heap->spans - need) {
+      if (!indexed)
+        return XMC_NONE;
+      indexed = span = 0;
+      continue;
+    }
     n = xmc_spans_look(heap, span, pages);
     if (n == need) {
       n = xmc_spans_claim(heap, span, pages);
@@ -297,7 +317,6 @@ XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
     }
     span += n + 1u;
   }
-  return XMC_NONE;
 }
 
 /* Runs that the index misses, because a work-item stopped half-way, are found by looking at the spans: part
