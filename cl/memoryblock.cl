@@ -205,10 +205,12 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
   }
 }
 
-/* The span where a slot looks first for n pages of Memoryblocks: from the heap's end down, as many pages for each slot. */
-XMC_FN xmc_u32 xmc_memoryblock_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 n) {
+/* The span where a slot looks first for Memoryblocks of so many pages together, and from there downwards: each slot has as
+ * many spans as that takes, from the heap's end down, as long as there are enough for all. */
+XMC_FN xmc_u32 xmc_memoryblock_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages) {
   XMC_AFRESH64(heap);
-  return heap->spans - 1u - (xmc_slot_hint(me, heap->lanes) * n >> XMC_SPAN_SHIFT) % heap->spans;
+  xmc_u32 spans = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT;
+  return heap->spans - 1u - xmc_slot_hint(me, heap->lanes) * spans % heap->spans;
 }
 
 /* Claims up to `want` runs of `pages` pages, 1 to 64, in one span: their mask, and the span in *at. Looks in span `near`
@@ -288,25 +290,16 @@ XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
   return i;
 }
 
-/* Claims a run of more than 64 pages: the first one whose first span is wholly free by the index; then, in case the index
- * lags behind, the first one there is. Two such requests may meet and both step back; then the one that
+/* Claims a run of more than 64 pages. Two such requests may meet and both step back; then the one that
  * began further up was stopped by a block in use, or succeeds. A step back moves `flux`, and requests
  * that failed meanwhile look again. */
 XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
   XMC_AFRESH64(heap);
-  xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, span = 0, n, indexed = 1;
+  xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, span = 0, n;
   if (need > heap->spans)
     return XMC_NONE;
   XMC_ROLLED
-  for (;;) {
-    if (indexed)
-      span = xmc_index_next(heap, XMC_ORDERS - 1u, span);
-    if (span > heap->spans - need) {
-      if (!indexed)
-        return XMC_NONE;
-      indexed = span = 0;
-      continue;
-    }
+  while (span <= heap->spans - need) {
     n = xmc_spans_look(heap, span, pages);
     if (n == need) {
       n = xmc_spans_claim(heap, span, pages);
@@ -317,6 +310,7 @@ XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
     }
     span += n + 1u;
   }
+  return XMC_NONE;
 }
 
 /* Runs that the index misses, because a work-item stopped half-way, are found by looking at the spans: part
