@@ -44,10 +44,10 @@ XMC_FN xmc_u64 xmc_lane_key(XMC_GLOBAL xmcHeap *heap, xmc_u32 key) {
  * its word w as seen or guessed; all lanes walk along, so that they need not come together again. Returns their mask, and
  * the Superblock in *id, to all of them; or 0, and in *id whether *w has any of the class now. */
 XMC_FN xmc_u32 xmc_group_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_lanes group,
-                               xmc_u64 active, int ask, xmc_u32 free, xmc_u64 *w, xmc_u32 *id) {
+                               xmc_seat *seat, int ask, xmc_u32 free, xmc_u64 *w, xmc_u32 *id) {
   xmc_u64 seen = *w;
   xmc_u32 take = xmc_lowest_bits(free, xmc_lanes_count(group));
-  *id = xmc_active_id(active);
+  *id = xmc_active_id(seat->active);
   XMC_AFRESH(*id); /* else the word's address is reckoned in 64 bits */
   ask = ask && *id != XMC_NONE && take;
   *w = xmc_cas_acquire64_if(ask, xmc_word_at(heap, view.words, *id), seen,
@@ -55,6 +55,9 @@ XMC_FN xmc_u32 xmc_group_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 
   take = ask && *w == seen ? take : 0;
   if (!take)
     *id = ask ? xmc_word_available(*w, cls) : 0;
+  free = xmc_seat_taken(seen, take);
+  if (take && free != seat->taken && xmc_class_is_small(cls))
+    xmc_store_relaxed32(&xmc_fifo_number(heap, seat->fifo)->taken, free);
   xmc_lanes_share(group, xmc_lanes_first(group), &take, id); /* and what that one acquired */
   return take;
 }
@@ -75,14 +78,13 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   xmc_u32 at = XMC_NONE; /* the block: 32 * id + bit */
   seat.fifo = xmc_view_fifo(view, me);
   xmc_seat_read(heap, &seat);
-  w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
-  take = xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_free(w), &w, &id);
+  w = xmc_seat_guess(cls, seat);
+  take = xmc_group_claim(heap, view, cls, group, &seat, rank == 0, xmc_word_free(w), &w, &id);
   got = xmc_popcount32(take);
   if (rank < got)
     return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
   if (!got && id) { /* the guess was wrong, and now the first lane knows */
-    take =
-        xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_available(w, cls), &w, &id);
+    take = xmc_group_claim(heap, view, cls, group, &seat, rank == 0, xmc_word_available(w, cls), &w, &id);
     got = xmc_popcount32(take);
     if (rank < got)
       return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
@@ -132,7 +134,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
 #else
   seat.fifo = xmc_view_fifo(view, me);
   xmc_seat_read(heap, &seat);
-  w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
+  w = xmc_seat_guess(cls, seat);
   for (;;) { /* again only when somebody else moved the FIFO on */
     claim = xmc_blocks_claim(heap, me, view.words, cls, 1, w, seat, &data);
     if (claim != XMC_CLAIM_AGAIN)
