@@ -51,8 +51,6 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 w
   xmc_superblock_show(heap, id, scarce);
   if (seat.fifo != XMC_NONE && xmc_cas_hint64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
                                               xmc_active_next(seat.active, id)) == seat.active) {
-    if (XMC_SIMT && xmc_class_is_small(cls))
-      xmc_store_relaxed32(&xmc_fifo_number(heap, seat.fifo)->taken, ~xmc_word_free(w));
     if (xmc_active_id(seat.active) == XMC_NONE) /* else it is marked already */
       xmc_fifo_mark_busy(heap, cls, seat.fifo - xmc_fifos_first(heap->fifo_table[cls]));
     return;
@@ -105,7 +103,8 @@ XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls)
  *
  *   hint: a run  -->  xmc_next_hint(its first page)  -->  …  -->  0, or XMC_HINT_ONWARD and a page
  *
- * at whose end it goes on in steps as wide as all slots, so that they do not meet. It is nobody's property:
+ * at whose end it goes on in steps as wide as all slots, and single pages past the homes of all classes that take those, so
+ * that they do not meet. It is nobody's property:
  * who takes pages owns them by the bits of their span, and a stack whose first page is gone is forgotten. */
 XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order, xmc_u64 map,
                               xmc_u32 fifo, xmc_u32 hint) {
@@ -138,8 +137,10 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   XMC_AFRESH(cls);
   XMC_AFRESH(fifo);
   if (fifo != XMC_NONE)
-    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint,
-                        next ? next : XMC_HINT_ONWARD | XMC_HINT(page + (heap->lanes << order), 0));
+    xmc_store_relaxed32(
+        &xmc_fifo_number(heap, fifo)->hint,
+        next ? next
+             : XMC_HINT_ONWARD | XMC_HINT(page + (order > 0 ? heap->lanes << order : 19u * heap->lanes), 0));
   return page;
 }
 
@@ -324,7 +325,7 @@ XMC_FN xmc_claim xmc_blocks_claim_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xm
   if (seat.fifo == XMC_NONE)
     return xmc_carve(heap, me, view.words, cls, want, seat, &unused);
   xmc_seat_read(heap, &seat);
-  w = xmc_seat_guess(cls, seat);
+  w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
   XMC_ROLLED
   for (;;) { /* again only when somebody else moved the FIFO on */
     claim = xmc_blocks_claim(heap, me, view.words, cls, want, w, seat, &unused);

@@ -44,10 +44,10 @@ XMC_FN xmc_u64 xmc_lane_key(XMC_GLOBAL xmcHeap *heap, xmc_u32 key) {
  * its word w as seen or guessed; all lanes walk along, so that they need not come together again. Returns their mask, and
  * the Superblock in *id, to all of them; or 0, and in *id whether *w has any of the class now. */
 XMC_FN xmc_u32 xmc_group_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_lanes group,
-                               xmc_seat *seat, int ask, xmc_u32 free, xmc_u64 *w, xmc_u32 *id) {
+                               xmc_u64 active, int ask, xmc_u32 free, xmc_u64 *w, xmc_u32 *id) {
   xmc_u64 seen = *w;
   xmc_u32 take = xmc_lowest_bits(free, xmc_lanes_count(group));
-  *id = xmc_active_id(seat->active);
+  *id = xmc_active_id(active);
   XMC_AFRESH(*id); /* else the word's address is reckoned in 64 bits */
   ask = ask && *id != XMC_NONE && take;
   *w = xmc_cas_acquire64_if(ask, xmc_word_at(heap, view.words, *id), seen,
@@ -55,9 +55,6 @@ XMC_FN xmc_u32 xmc_group_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 
   take = ask && *w == seen ? take : 0;
   if (!take)
     *id = ask ? xmc_word_available(*w, cls) : 0;
-  free = xmc_seat_taken(seen, take);
-  if (take && free != seat->taken && xmc_class_is_small(cls))
-    xmc_store_relaxed32(&xmc_fifo_number(heap, seat->fifo)->taken, free);
   xmc_lanes_share(group, xmc_lanes_first(group), &take, id); /* and what that one acquired */
   return take;
 }
@@ -78,13 +75,14 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   xmc_u32 at = XMC_NONE; /* the block: 32 * id + bit */
   seat.fifo = xmc_view_fifo(view, me);
   xmc_seat_read(heap, &seat);
-  w = xmc_seat_guess(cls, seat);
-  take = xmc_group_claim(heap, view, cls, group, &seat, rank == 0, xmc_word_free(w), &w, &id);
+  w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
+  take = xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_free(w), &w, &id);
   got = xmc_popcount32(take);
   if (rank < got)
     return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
   if (!got && id) { /* the guess was wrong, and now the first lane knows */
-    take = xmc_group_claim(heap, view, cls, group, &seat, rank == 0, xmc_word_available(w, cls), &w, &id);
+    take =
+        xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_available(w, cls), &w, &id);
     got = xmc_popcount32(take);
     if (rank < got)
       return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
@@ -134,7 +132,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
 #else
   seat.fifo = xmc_view_fifo(view, me);
   xmc_seat_read(heap, &seat);
-  w = xmc_seat_guess(cls, seat);
+  w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
   for (;;) { /* again only when somebody else moved the FIFO on */
     claim = xmc_blocks_claim(heap, me, view.words, cls, 1, w, seat, &data);
     if (claim != XMC_CLAIM_AGAIN)
@@ -282,7 +280,8 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   group = xmc_lanes_matching(
       xmc_lane_key(heap, xmc_run_is_shared(pages, align) ? pages : XMC_SPAN_PAGES + 1u + xmc_lane()));
-  near = xmc_scarce_near(heap) ? XMC_NONE : xmc_memoryblock_home(heap, me, xmc_lanes_count(group) * pages);
+  rank = xmc_lanes_count(group);
+  near = rank > 1u && !xmc_scarce_near(heap) ? xmc_memoryblock_home(heap, me, rank * pages) : XMC_NONE;
   XMC_ROLLED
   for (;;) { /* one turn of the first lane's search; those that got nothing go round together */
     mask = 0;

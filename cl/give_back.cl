@@ -76,8 +76,6 @@ XMC_FN void xmc_seat_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, x
     xmc_settle(heap, me, words, cls, id, w);
     return;
   }
-  if (xmc_class_is_small(cls))
-    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->taken, 0);
   item = cls * heap->slots + fifo - xmc_fifos_first(heap->fifo_table[cls]);
   xmc_bitmap_ensure(heap, &heap->busy, item);
 }

@@ -274,7 +274,7 @@ XMC_FN xmc_u32 xmc_claim_mask(xmc_claim claim) { return (xmc_u32)claim; }
 typedef struct xmc_seat {
   xmc_u32 fifo; /* its number; XMC_NONE: unbuffered, or unknown */
   xmc_u32 head, used;
-  xmc_u32 hint, taken;
+  xmc_u32 hint;
   xmc_u64 active;
 } xmc_seat;
 XMC_FN void xmc_seat_read_ring(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
@@ -287,10 +287,11 @@ XMC_FN void xmc_seat_read_ring(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
 XMC_FN void xmc_seat_read(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
 #if XMC_SIMT
+  xmc_u32 spare;
   xmc_seat_read_ring(heap, seat);
-  xmc_load_row(&fifo->active, &seat->active, &seat->hint, &seat->taken);
+  xmc_load_row(&fifo->active, &seat->active, &seat->hint, &spare);
 #else /* each load costs: the rest is read where it is needed, and nothing is kept in mind */
-  seat->head = seat->used = seat->hint = seat->taken = 0;
+  seat->head = seat->used = seat->hint = 0;
   seat->active = xmc_load_relaxed64(&fifo->active);
 #endif
 }
@@ -300,7 +301,7 @@ XMC_FN xmc_u32 xmc_seat_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 fifo, xmc_u32 hin
 }
 XMC_FN void xmc_seat_none(xmc_seat *seat) {
   seat->fifo = XMC_NONE;
-  seat->head = seat->used = seat->hint = seat->taken = 0;
+  seat->head = seat->used = seat->hint = 0;
   seat->active = XMC_NONE;
 }
 
@@ -357,30 +358,13 @@ XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat
 }
 
 /* The word that Superblock `id` has when it is wholly free and in a ring; the active one's is seated besides. A guess: blocks
- * that come and go leave it so. Of no use, and no harm, where `id` is none. */
+ * that come and go leave it so. To keep in mind what else it may be would be right more often, but made each FIFO dirty in the
+ * caches. Of no use, and no harm, where `id` is none. */
 XMC_FN xmc_u64 xmc_word_guess(xmc_u32 cls, xmc_u32 id) {
   xmc_u32 count = xmc_class_count(cls);
   if (XMC_CARVE_TO_FIT && !xmc_class_is_small(cls)) /* half the pages, half the blocks */
     count >>= (xmc_class_order(cls) - xmc_run_order(id)) & 7u;
   return xmc_word_make(cls, count, xmc_count_mask(count)) | XMC_WORD_LISTED;
-}
-/* A guess of the active Superblock's word. Where blocks only go, `taken` corrects it: in small classes, for it makes the FIFO
- * dirty in the caches, and blocks of 512 bytes and more use the memory enough. */
-XMC_FN xmc_u64 xmc_seat_guess(xmc_u32 cls, xmc_seat seat) {
-  return (xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED) & ~(xmc_u64)seat.taken;
-}
-/* `taken` after a claim of `take`, of the word w: 0 where it was wholly free */
-XMC_FN xmc_u32 xmc_seat_taken(xmc_u64 w, xmc_u32 take) {
-  return xmc_word_is_whole(w) ? 0 : take | ~xmc_word_free(w);
-}
-
-/* Claims up to `want` blocks of Superblock `id`, which has the seat. w: its word as seen, or a guess. */
-XMC_FN xmc_u32 xmc_seat_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 want, xmc_u32 id,
-                              xmc_u32 fifo, xmc_u64 *w) {
-  xmc_u32 take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, want, w);
-  if (XMC_SIMT && take && xmc_class_is_small(cls))
-    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->taken, xmc_seat_taken(*w, take));
-  return take;
 }
 
 /* The word of the active Superblock, for one who looks again */
@@ -398,7 +382,7 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   xmc_u32 id = xmc_active_id(seat->active), next, take = 0, scarce;
   xmc_u64 old;
   if (id != XMC_NONE)
-    take = xmc_seat_claim(heap, words, cls, want, id, seat->fifo, &w);
+    take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, want, &w);
   if (take)
     return xmc_claim_make(id, take);
   XMC_AFRESH(cls);
@@ -408,7 +392,7 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   if (next == XMC_NONE)
     return 0;
   if (next == XMC_FIFO_BACK) {
-    take = xmc_seat_claim(heap, words, cls, want, id, seat->fifo, &w);
+    take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, want, &w);
     return take ? xmc_claim_make(id, take) : XMC_CLAIM_AGAIN;
   }
   /* The next one takes the seat, and gives its blocks at the same time. */
@@ -416,9 +400,9 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
                        xmc_active_next(seat->active, next));
   scarce = xmc_scarce_near(heap);
   w = xmc_word_guess(cls, next);
-  take = xmc_seat_claim(heap, words, cls, want, next, seat->fifo, &w);
+  take = xmc_superblock_claim(xmc_word_at(heap, words, next), cls, want, &w);
   if (!take && xmc_word_available(w, cls))
-    take = xmc_seat_claim(heap, words, cls, want, next, seat->fifo, &w);
+    take = xmc_superblock_claim(xmc_word_at(heap, words, next), cls, want, &w);
   xmc_fifo_moved(heap, cls, seat, next, old, scarce);
   if (!take && old == seat->active && xmc_word_class(w) != cls) { /* it was retired in the ring */
     seat->active = xmc_active_next(old, next);                    /* a new one takes its seat */
