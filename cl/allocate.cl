@@ -12,8 +12,8 @@
 /* `data`: of the view */
 XMC_FN XMC_GLOBAL char *xmc_block_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 data, xmc_u32 cls, xmc_u32 id,
                                      xmc_u32 bit) {
-  return (XMC_GLOBAL char *)heap + ((xmc_u64)data << 4) + ((xmc_u64)(id >> 5) << XMC_PAGE_SHIFT) +
-         ((xmc_class_is_small(cls) ? id & 31u : 0) * 32u + bit) * xmc_class_bytes(cls);
+  return (XMC_GLOBAL char *)heap + ((xmc_u64)data << 4) + ((xmc_u64)xmc_id_page(id) << XMC_PAGE_SHIFT) +
+         ((xmc_class_is_small(cls) ? xmc_id_row(id) : 0) * 32u + bit) * xmc_class_bytes(cls);
 }
 XMC_FN XMC_GLOBAL char *xmc_block_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 bit) {
   return xmc_block_at(heap, (xmc_u32)(heap->data >> 4), cls, id, bit);
@@ -26,7 +26,7 @@ XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u3
   XMC_ROLLED
   for (i = 1; i < pages; i++)
     xmc_store_relaxed64(xmc_page_entry(heap, page + i), XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
-  xmc_store_relaxed64(xmc_word_of(heap, page * 32u), xmc_word_memoryblock(pages));
+  xmc_store_relaxed64(xmc_word_of(heap, xmc_superblock_id(page, 0)), xmc_word_memoryblock(pages));
   xmc_store_relaxed64(xmc_page_entry(heap, page), XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
 }
 
@@ -58,7 +58,7 @@ XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u
 /* Where a pointer leads. */
 typedef struct xmc_place {
   xmc_u32 cls;  /* class, XMC_CLASS_MEMORYBLOCK, or XMC_CLASS_NONE: no block begins there */
-  xmc_u32 id;   /* of the Superblock; 32 * first page for a Memoryblock */
+  xmc_u32 id;   /* of the Superblock; of row 0 for a Memoryblock */
   xmc_u32 bit;  /* of the Basicblock */
   xmc_u32 rest; /* bytes from the start of the block */
 } xmc_place;
@@ -92,7 +92,7 @@ XMC_FN int xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL cons
   n = xmc_class_divide(place->rest, inverse);
   block = (xmc_u32)(n >> 32);
   place->cls = xmc_map_class(low);
-  place->id = ((xmc_u32)page - back) * 32u + xmc_map_place(low) + (block >> 5);
+  place->id = xmc_superblock_id((xmc_u32)page - back, (xmc_map_place(low) + (block >> 5)) & 31u);
   place->bit = block & 31u;
   if (block < xmc_map_blocks(low) && (xmc_u32)n < inverse) {
     place->rest = 0;
@@ -190,7 +190,7 @@ XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
 /* Releases a Memoryblock; whoever retires its word owns it. */
 XMC_COLD_FN void xmc_memoryblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   XMC_AFRESH64(heap);
-  XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, page * 32u);
+  XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, xmc_superblock_id(page, 0));
   xmc_u64 w = xmc_load_relaxed64(word);
   if (xmc_word_class(w) == XMC_CLASS_MEMORYBLOCK && xmc_cas_acq_rel64(word, w, XMC_WORD_RETIRED) == w)
     xmc_run_release(heap, page, xmc_word_pages(w));

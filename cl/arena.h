@@ -12,16 +12,26 @@
  *   free_pages ulong[spans]      bit i of word s: page 64 s + i is free         8 B / MiB; the last span first
  *   page_map   ulong[pages]      what a page is used for                        8 B / 16 KiB
  *   hints      uint[pages]       stacks of pages that slots returned            4 B / 16 KiB
- *   words      ulong[33 pages]   state words of Superblocks and slabs           264 B / 16 KiB
+ *   slab words ulong[pages]      state words of slabs, the last page first       8 B / 16 KiB
+ *   words      ulong[2048 spans] state words of Superblocks, 32 rows of 64       256 B / 16 KiB
  *   data       pages of 16 KiB, what users get
  *
  *   span (1 MiB)  = 64 pages, whose free bits are one word
  *   page (16 KiB) = unit of Memoryblocks (runs of pages); one of
- *      slab        1 to 32 Superblocks of one small class, state word at words[32 pages + page]
+ *      slab        1 to 32 Superblocks of one small class, state word at words[-5 - page]
  *      Superblock  1, 2, 4, 8 or 16 pages, at a multiple of it, that hold 1 to 32 Basicblocks of 512 B to 8 KiB,
- *                  state word at words[32 * first page + 16 + log2 of the pages]
- *      Memoryblock 1 or more pages handed out as one block, state word at words[32 * first page]
- *   A Superblock of a small class (16 to 448 B) is slot j of a slab; state word at words[32 page + j].
+ *                  state word in row 16 + log2 of the pages
+ *      Memoryblock 1 or more pages handed out as one block, state word in row 0
+ *   A Superblock of a small class (16 to 448 B) is slot j of a slab; state word in row j.
+ *
+ *   A row has a word for each page of its span, so that the words which neighbouring slots use lie together. In rows 16 + k
+ * and 24 + k the pages' numbers are turned right by k of their 6 bits, for those that begin 2^k pages:
+ *
+ *     rows 0 … 16                page 0   1   2   3   4   5   6   7   8   9  …  63
+ *     row 17, 2 pages each            0   2   4   6   8  10  12  14  16  18  …  62   1   3   5  …  63
+ *     row 18, 4 pages each            0   4   8  12  16  20  24  28  32  36  …  60   1   5   9  …  63
+ *
+ *   An id is a state word's index in `words`; a slab's, below them, is negative.
  *
  * State word (paper 2010, figure 2.4, extended):
  *
@@ -78,7 +88,7 @@ typedef uint64_t xmc_u64;
 #endif
 
 /* The magic word names the layout and the debug level: a program built for others refuses the heap. */
-#define XMC_LAYOUT_VERSION 6
+#define XMC_LAYOUT_VERSION 7
 #define XMC_MAGIC_OF(debug) (((xmc_u64)0x584d616cu << 32) | (xmc_u64)(debug) << 16 | XMC_LAYOUT_VERSION)
 #define XMC_MAGIC XMC_MAGIC_OF(XMC_DEBUG)
 
@@ -88,7 +98,8 @@ typedef uint64_t xmc_u64;
 #define XMC_SPAN_SHIFT 6
 #define XMC_ORDERS 7 /* run lengths 1, 2, 4 … 64 pages */
 #define XMC_INDEX_LEVELS 5
-#define XMC_PAGE_WORDS 33u /* 32 for Superblocks, 1 for the slab */
+#define XMC_SPAN_WORDS 2048u /* of Superblocks: 32 a page */
+#define XMC_SLAB_WORDS 5u /* from there downwards: page 0 to 3 in one row of 32 bytes, and never XMC_NONE */
 #define XMC_NONE 0xffffffffu
 
 /* Size classes: 8 steps of 16 B to 128 B, then 4 steps a doubling to 8 KiB. Classes below
@@ -119,14 +130,14 @@ typedef uint64_t xmc_u64;
  *   |     inverse    |   blocks   | place | back |  class |
  *   +----------------+------------+-------+------+--------+
  *
- * back: pages back to the first page of the run; place: of its (first) state word among that page's; blocks: Basicblocks
+ * back: pages back to the first page of the run; place: the row of its (first) state word; blocks: Basicblocks
  * of the run, of all Superblocks of a slab; inverse: 2^32 / their bytes, rounded up. Runs that are none of Basicblocks
  * have the class only. */
 #define XMC_MAP(cls, back, place, blocks) \
   ((xmc_u32)(cls) | (xmc_u32)(back) << 8 | (xmc_u32)(place) << 12 | (xmc_u32)(blocks) << 17)
 #define XMC_MAP_NONE XMC_MAP(XMC_CLASS_NONE, 0, 0, 0)
 #define XMC_RUN_PLACE \
-  16u /* + log2 of its pages: the place of a run's state word; in slabs of 16 B a Superblock's */
+  16u /* + log2 of its pages: the row of a run's state word; in slabs of 16 B a Superblock's */
 
 /* The papers' FIFO (2011, figure 7) of 32-bit Superblock ids, and the Superblock in use beside it. */
 #define XMC_FIFO_SIZE 4u /* messages; a power of two, so that sequence numbers may wrap */
@@ -199,7 +210,7 @@ XMC_FN XMC_GLOBAL xmc_u64 *xmc_at64(XMC_GLOBAL xmcHeap *heap, xmc_u64 offset) {
   return (XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + offset);
 }
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_word_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
-  return xmc_at64(heap, heap->words) + id;
+  return xmc_at64(heap, heap->words) + (int)id;
 }
 XMC_FN xmc_u32 xmc_words(XMC_GLOBAL xmcHeap *heap) { return (xmc_u32)(heap->words >> 3); }
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_word_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 id) {

@@ -25,7 +25,7 @@ XMC_FN void xmc_flux_end(XMC_GLOBAL xmcHeap *heap, int moved) {
  * sees that somebody is about to start something there. */
 XMC_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u64 scarce) {
   if (scarce)
-    xmc_whole_add(heap, xmc_id_page(heap, id));
+    xmc_whole_add(heap, xmc_any_page(id));
   if (scarce & XMC_SCARCE_NOW)
     xmc_and_hint64(&heap->scarce, ~XMC_SCARCE_NOW);
 }
@@ -161,11 +161,11 @@ XMC_FN void xmc_pages_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 page,
 }
 
 /* Starts a Superblock of a small class in the place that `slab` stands for. */
-XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 pages,
-                                xmc_u32 cls, xmc_u32 want, xmc_claim slab, xmc_seat seat, xmc_u32 *data) {
+XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                xmc_u32 want, xmc_claim slab, xmc_seat seat, xmc_u32 *data) {
   xmc_u32 place = xmc_lowest32(xmc_claim_mask(slab)), left = xmc_slab_blocks(cls) - 32u * place;
   xmc_u32 count = left < 32u ? left : 32u, take = xmc_count_mask(want < count ? want : count);
-  xmc_u32 id = (xmc_claim_id(slab) - pages * 32u) * 32u + place, scarce = xmc_scarce_near(heap);
+  xmc_u32 id = xmc_superblock_id(xmc_slab_page(xmc_claim_id(slab)), place), scarce = xmc_scarce_near(heap);
   *data = (xmc_u32)(xmc_load_fixed64(&heap->data) >> 4);
   xmc_superblock_start(heap, me, words, cls, id, count, take, seat, scarce);
   return xmc_claim_make(id, take);
@@ -213,7 +213,7 @@ XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   xmc_pages_enter(heap, (xmc_u32)map, page, 0, cls);
   if (cls == 0)
     xmc_runs_forget(heap, page);
-  id = xmc_slab_id(heap, page);
+  id = xmc_slab_id(page);
   xmc_superblock_start(heap, me, xmc_words(heap), xmc_slab_class(cls), id, (xmc_slab_blocks(cls) + 31u) >> 5,
                        1u, seat, xmc_scarce_near(heap));
   return xmc_claim_make(id, 1u);
@@ -259,7 +259,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   if (slab != XMC_NONE) {
     claim = xmc_claim_make(slab, xmc_place_claim(xmc_word_at(heap, words, slab), xmc_slab_class(cls), &w));
     if (claim)
-      return xmc_slab_start(heap, me, words, (xmc_u32)(map >> 32), cls, want, claim, seat, data);
+      return xmc_slab_start(heap, me, words, cls, want, claim, seat, data);
   }
   XMC_AFRESH(cls);
   XMC_AFRESH(seat.fifo);
@@ -287,7 +287,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     if (claim) {
       if (seat.fifo != XMC_NONE)
         xmc_store_relaxed32(&xmc_fifo_number(heap, seat.fifo)->hint, xmc_claim_id(claim) + 1u);
-      claim = xmc_slab_start(heap, me, xmc_words(heap), heap->pages, cls, want, claim, seat, data);
+      claim = xmc_slab_start(heap, me, xmc_words(heap), cls, want, claim, seat, data);
     }
   } else {
     claim = xmc_superblock_carve(heap, me, cls, want,

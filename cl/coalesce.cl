@@ -217,7 +217,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc
   id = xmc_claim_id(claim);
   take = xmc_claim_mask(claim);
 #endif
-  cls = xmc_map_class(xmc_load_relaxed64(xmc_page_entry(heap, id >> 5)));
+  cls = xmc_map_class(xmc_load_relaxed64(xmc_page_entry(heap, xmc_id_page(id))));
   return xmc_block_address(heap, cls, id, xmc_lowest32(take));
 }
 

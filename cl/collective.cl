@@ -90,7 +90,7 @@ XMC_LOCAL_FN xmc_u32 xmc_group_take_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
     return 0;
   scarce = xmc_scarce_near(heap); /* it may have become so */
   for (; take; take &= take - 1u, served += 32u) {
-    id = (slab - heap->pages * 32u) * 32u + xmc_lowest32(take);
+    id = xmc_superblock_id(xmc_slab_page(slab), xmc_lowest32(take));
     xmc_store_relaxed64(xmc_word_of(heap, id), xmc_word_make(cls, 32u, 0));
     xmc_superblock_show(heap, id, scarce);
     first = (xmc_u64)(size_t)xmc_block_address(heap, cls, id, 0);
@@ -176,7 +176,7 @@ XMC_LOCAL_FN void xmc_group_give_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xm
   if (!places)
     return;
   cls = xmc_slab_class(cls);
-  slab = xmc_slab_id(heap, slab);
+  slab = xmc_slab_id(slab);
   w = xmc_superblock_release(xmc_word_at(heap, words, slab), places);
   if (xmc_slab_got(heap, me, words, cls, slab, XMC_WORD_LISTED | places, w) != XMC_NONE)
     xmc_settle(heap, me, words, cls, slab, w | XMC_WORD_LISTED | places);
@@ -235,13 +235,13 @@ XMC_LOCAL_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local x
         left = 0;
         i += 31u;
         if (lanes == 0 && xmc_group_retire(heap, me, view.words, cls, id)) { /* a whole Superblock */
-          if (slab != id >> 5 || slab_cls != cls) {
+          if (slab != xmc_id_page(id) || slab_cls != cls) {
             xmc_group_give_places(heap, me, view.words, slab_cls, slab, places);
-            slab = id >> 5;
+            slab = xmc_id_page(id);
             slab_cls = cls;
             places = 0;
           }
-          places |= 1u << (id & 31u);
+          places |= 1u << xmc_id_row(id);
           id = XMC_NONE;
           continue;
         }

@@ -23,7 +23,7 @@
 /* A place of a slab of few places goes back, `bit` of its word; `fifo`: of the Superblock's class. Most often the slab is
  * parked and this is its first place, or its last: then the CAS takes the slab out of use. */
 XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
-                                  xmc_u32 id, xmc_u32 bit, xmc_u32 fifo, xmc_u32 slabs) {
+                                  xmc_u32 id, xmc_u32 bit, xmc_u32 fifo) {
   xmc_u32 places = xmc_parked_places(cls), hint;
   xmc_u64 set = XMC_WORD_LISTED | XMC_WORD_PARKED | bit, now, was, w;
   now = xmc_word_make(cls, places, xmc_count_mask(places) & ~bit) | XMC_WORD_LISTED | XMC_WORD_PARKED;
@@ -40,27 +40,27 @@ XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
       return;
     }
   }
-  id -= slabs;
+  id = xmc_slab_page(id);
   fifo = xmc_fifo_of(heap, me, cls);
   hint = fifo != XMC_NONE ? xmc_beside32(&xmc_fifo_number(heap, fifo)->hint) : 0;
   xmc_run_gave(heap, id, 1u);
   xmc_hint_push(heap, id, 0, fifo, hint);
 }
 
-/* The memory of a retired Superblock goes back. `fifo`, `hint`: of its class here; slabs: the first slab's id. */
+/* The memory of a retired Superblock goes back. `fifo`, `hint`: of its class here. */
 XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
-                                xmc_u32 fifo, xmc_u32 hint, xmc_u32 slabs) {
-  xmc_u32 bit = 1u << (id & 31u);
+                                xmc_u32 fifo, xmc_u32 hint) {
+  xmc_u32 bit = 1u << xmc_id_row(id);
   xmc_u64 w;
   if (!xmc_class_is_small(cls)) {
-    xmc_run_gave(heap, id >> 5, 1u << xmc_run_order(id));
-    xmc_hint_push(heap, id >> 5, xmc_run_order(id), fifo, hint);
+    xmc_run_gave(heap, xmc_id_page(id), 1u << xmc_run_order(id));
+    xmc_hint_push(heap, xmc_id_page(id), xmc_run_order(id), fifo, hint);
     return;
   }
   cls = xmc_slab_class(cls);
-  id = slabs + (id >> 5);
+  id = xmc_slab_id(xmc_id_page(id));
   if (xmc_slab_is_parked(cls)) {
-    xmc_parked_place_gone(heap, me, words, cls, id, bit, fifo, slabs);
+    xmc_parked_place_gone(heap, me, words, cls, id, bit, fifo);
     return;
   }
   w = xmc_or_hint64(xmc_word_at(heap, words, id), XMC_WORD_LISTED | bit);
@@ -90,7 +90,7 @@ XMC_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
   xmc_u64 w;
   if (xmc_active_id(active) != XMC_NONE || xmc_class_is_wide(cls) ||
       (!xmc_class_is_small(cls) && heap->pages < XMC_MANY_PAGES)) {
-    xmc_superblock_gone(heap, me, words, cls, id, fifo, hint, heap->pages * 32u);
+    xmc_superblock_gone(heap, me, words, cls, id, fifo, hint);
     return;
   }
   w = used | xmc_count_mask(xmc_word_count(used)) | XMC_WORD_LISTED | XMC_WORD_SEATED;

@@ -39,7 +39,7 @@ XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitma
 
 XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
   XMC_GLOBAL xmc_fifo *fifos = (XMC_GLOBAL xmc_fifo *)heap;
-  xmc_u32 words = heap->pages * XMC_PAGE_WORDS, c, k, w;
+  xmc_u32 slabs = XMC_SLAB_WORDS - 1u + heap->pages, words = slabs + heap->spans * XMC_SPAN_WORDS, c, k, w;
   for (c = 0; c < XMC_ALL_CLASSES; c++)
     for (w = i; w < xmc_fifos_count(heap->fifo_table[c]); w += n)
       xmc_fifo_init(fifos + xmc_fifos_first(heap->fifo_table[c]) + w, heap->fifo_start);
@@ -56,7 +56,7 @@ XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
   for (w = i; w < heap->pages; w += n)
     *xmc_next_hint(heap, w) = 0;
   for (w = i; w < words; w += n)
-    *xmc_word_of(heap, w) = XMC_WORD_RETIRED;
+    *xmc_word_of(heap, w - slabs) = XMC_WORD_RETIRED;
 }
 
 /* Page 0 at a multiple of a page in this device's addresses; the layout leaves room for it. */

@@ -33,42 +33,45 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
  * longer, or changes just now. */
 XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page) {
   XMC_AFRESH64(heap);
-  xmc_u32 cls = (xmc_u32)xmc_load_relaxed64(xmc_page_entry(heap, page)), left = 1, result = 0, id, entry;
+  xmc_u32 cls = (xmc_u32)xmc_load_relaxed64(xmc_page_entry(heap, page)), end, result = 0, id;
   xmc_u64 w;
   if (xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT)) >> (page & (XMC_SPAN_PAGES - 1u)) & 1u)
     return 0; /* free */
-  entry = cls;
-  cls = xmc_map_class(entry);
-  if (cls >= XMC_CLASSES || xmc_map_back(entry))
+  end = cls;
+  cls = xmc_map_class(end);
+  if (cls >= XMC_CLASSES || xmc_map_back(end))
     return cls >= XMC_CLASSES && cls != XMC_CLASS_MEMORYBLOCK && cls != XMC_CLASS_BODY;
   if (xmc_class_is_small(cls)) { /* from the last one down, then the slab */
-    left = (xmc_map_blocks(entry) + 31u) >> 5;
-    left = left < 32u ? left + 1u : 33u;
+    end = (xmc_map_blocks(end) + 31u) >> 5;
+    end = end < 32u ? end : 32u;
+  } else {
+    end = xmc_map_place(end) + 1u;
   }
-  entry = xmc_map_place(entry);
   XMC_ROLLED
-  for (; left > 0; left--) {
+  for (;; end--) {
     XMC_AFRESH(cls);
     XMC_AFRESH(page);
-    id = page * 32u + entry;
-    if (left > 1u) {
-      id += left - 2u;
-    } else if (xmc_class_is_small(cls)) {
+    XMC_AFRESH(end);
+    if (end > 0) {
+      id = xmc_superblock_id(page, end - 1u);
+    } else {
       cls = xmc_slab_class(cls);
-      id = xmc_slab_id(heap, page);
+      id = xmc_slab_id(page);
     }
     w = xmc_load_relaxed64(xmc_word_of(heap, id));
     if (xmc_word_class(w) == cls && xmc_word_is_whole(w)) {
       result = xmc_reclaim_one(heap, me, cls, id, w) ? result + 2u : result | 1u;
     } else if (xmc_word_class(w) != cls) { /* a slab has places that are not in use */
-      if (left == 1u || !(xmc_load_relaxed64(xmc_word_of(heap, xmc_slab_id(heap, page))) >> (left - 2u) & 1u))
+      if (!xmc_class_is_small(cls) ||
+          !(xmc_load_relaxed64(xmc_word_of(heap, xmc_slab_id(page))) >> (end - 1u) & 1u))
         result |= 1u;
     } else if (!(w & XMC_WORD_WATCHED) &&
                xmc_cas_relaxed64(xmc_word_of(heap, id), w, w | XMC_WORD_WATCHED) != w) {
       result |= 1u;
     }
+    if (!xmc_class_is_small(cls))
+      return result;
   }
-  return result;
 }
 
 /* Retires wholly free Superblocks and slabs of every class, wherever they are listed: their ids stay behind and lead
@@ -134,7 +137,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     return claim;
   XMC_AFRESH(cls);
   if (xmc_class_is_small(cls) && claim)
-    return xmc_slab_start(heap, me, xmc_words(heap), heap->pages, cls, want, claim, seat, &unused);
+    return xmc_slab_start(heap, me, xmc_words(heap), cls, want, claim, seat, &unused);
   /* A million requests that find nothing must not all seem to hold something. */
   if (xmc_index_find(heap, 0, 0) == XMC_NONE)
     return 0;
@@ -142,7 +145,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   if (xmc_class_is_small(cls)) {
     claim = xmc_slab_carve(heap, me, cls, seat);
     if (claim)
-      claim = xmc_slab_start(heap, me, xmc_words(heap), heap->pages, cls, want, claim, seat, &unused);
+      claim = xmc_slab_start(heap, me, xmc_words(heap), cls, want, claim, seat, &unused);
   } else {
     order = xmc_class_order(cls) + 1u;
     XMC_ROLLED

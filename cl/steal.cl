@@ -30,22 +30,24 @@ XMC_FN int xmc_is_parked(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
 XMC_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page,
                                  xmc_u32 want) {
   XMC_AFRESH64(heap);
-  xmc_u32 id, left = 1, take;
+  xmc_u32 id, end, take;
   xmc_u64 w, next, old;
   if (page >= heap->pages)
     return 0;
   take = (xmc_u32)xmc_load_relaxed64(xmc_page_entry(heap, page));
   if (xmc_map_class(take) != (cls < XMC_CLASSES ? cls : cls - XMC_CLASSES) || xmc_map_back(take))
     return 0; /* another class by now, or inside a run */
-  id = page * 32u + xmc_map_place(take);
-  if (cls >= XMC_CLASSES)
-    id = xmc_slab_id(heap, page);
-  else if (xmc_class_is_small(cls))
-    left = (xmc_map_blocks(take) + 31u) >> 5;
-  left = left < 32u ? left : 32u;
+  end = xmc_map_place(take) + 1u;
+  if (xmc_class_is_small(cls)) {
+    end = (xmc_map_blocks(take) + 31u) >> 5;
+    end = end < 32u ? end : 32u;
+  }
   XMC_ROLLED
-  for (; left > 0; left--, id++) {
+  for (; end > 0; end = xmc_class_is_small(cls) ? end - 1u : 0) {
     XMC_AFRESH(cls);
+    XMC_AFRESH(page);
+    XMC_AFRESH(end);
+    id = cls < XMC_CLASSES ? xmc_superblock_id(page, end - 1u) : xmc_slab_id(page);
     w = xmc_load_relaxed64(xmc_word_of(heap, id));
     XMC_ROLLED
     while (xmc_word_class(w) == cls && (w & XMC_WORD_PARKED)) { /* again only when another one changed it */

@@ -28,11 +28,29 @@
 #include "whole.cl"
 
 XMC_FN xmc_u32 xmc_slab_class(xmc_u32 cls) { return cls + XMC_CLASSES; }
-XMC_FN xmc_u32 xmc_slab_id(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) { return heap->pages * 32u + page; }
-XMC_FN int xmc_id_is_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) { return id >= heap->pages * 32u; }
-XMC_FN xmc_u32 xmc_id_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
-  return xmc_id_is_slab(heap, id) ? id - heap->pages * 32u : id >> 5;
+
+/* The id of the Superblock whose state word is in this row of the words of its (first) page, and back (arena.h) */
+XMC_FN xmc_u32 xmc_row_turn(xmc_u32 row) { return (row & 7u) * (row >> 4); }
+#define XMC_TURN_ROUND 0x1041u /* three copies of six bits, so that a shift turns them round */
+XMC_FN xmc_u32 xmc_superblock_id(xmc_u32 page, xmc_u32 row) {
+  xmc_u32 at = page & (XMC_SPAN_PAGES - 1u);
+  return (page & ~(XMC_SPAN_PAGES - 1u)) << 5 | row << 6 | (at * XMC_TURN_ROUND >> xmc_row_turn(row) & 63u);
 }
+XMC_FN xmc_u32 xmc_id_row(xmc_u32 id) { return id >> 6 & 31u; }
+XMC_FN xmc_u32 xmc_id_page(xmc_u32 id) {
+  xmc_u32 at = (id & 63u) * XMC_TURN_ROUND >> (12u - xmc_row_turn(xmc_id_row(id)));
+  return id >> 11 << 6 | (at & 63u);
+}
+XMC_FN xmc_u32 xmc_slab_id(xmc_u32 page) { return 0u - XMC_SLAB_WORDS - page; }
+XMC_FN xmc_u32 xmc_slab_page(xmc_u32 id) { return 0u - XMC_SLAB_WORDS - id; }
+XMC_FN xmc_u32 xmc_any_page(xmc_u32 id) { return id >> 31 ? xmc_slab_page(id) : xmc_id_page(id); }
+
+/* A run of 2^order pages as one Superblock. Runs of different lengths at the same page have different words: an entry that
+ * one of them left in the page map does not lead to the other. */
+XMC_FN xmc_u32 xmc_run_id(xmc_u32 page, xmc_u32 order) {
+  return xmc_superblock_id(page, XMC_RUN_PLACE + order);
+}
+XMC_FN xmc_u32 xmc_run_order(xmc_u32 id) { return xmc_id_row(id) - XMC_RUN_PLACE; }
 
 XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   return (XMC_GLOBAL xmc_fifo *)heap + (xmc_fifos_first(heap->fifo_table[cls]) + slot);
@@ -74,11 +92,6 @@ XMC_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
   xmc_bitmap_set(heap, &heap->busy, cls * heap->slots + slot);
 }
 
-/* The id of a run of 2^order pages as one Superblock, and the order. Runs of different lengths at the same page have
- * different words: an entry that one of them left in the page map does not lead to the other. */
-XMC_FN xmc_u32 xmc_run_id(xmc_u32 page, xmc_u32 order) { return page * 32u + XMC_RUN_PLACE + order; }
-XMC_FN xmc_u32 xmc_run_order(xmc_u32 id) { return (id & 31u) - XMC_RUN_PLACE; }
-
 /* Hints at pages: 0, or a page + 1 in bits 0..22 and log2 of the pages of a run there in bits 23..25. */
 #define XMC_HINT(page, order) ((page) + 1u + ((order) << 23))
 #define XMC_HINT_ONWARD 0x80000000u /* only a place to go on from */
@@ -98,7 +111,7 @@ XMC_FN void xmc_hint_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 order,
  * again. */
 XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id) {
   XMC_AFRESH64(heap);
-  xmc_u32 page = xmc_id_page(heap, id), order = cls < XMC_CLASSES ? xmc_run_order(id) : 0,
+  xmc_u32 page = xmc_any_page(id), order = cls < XMC_CLASSES ? xmc_run_order(id) : 0,
           fifo = xmc_fifo_of(heap, me, cls);
   if (fifo != XMC_NONE)
     xmc_hint_push(heap, page, order, fifo, xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint));
@@ -115,9 +128,9 @@ XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
   while (xmc_word_class(w) == cls && (w & XMC_WORD_LISTED)) { /* else another one took the duty away */
     old = xmc_cas_release64(word, w, w | XMC_WORD_PARKED);
     if (old == w) {
-      xmc_bitmap_set(heap, &heap->parked, cls * heap->spans * XMC_SPAN_PAGES + xmc_id_page(heap, id));
+      xmc_bitmap_set(heap, &heap->parked, cls * heap->spans * XMC_SPAN_PAGES + xmc_any_page(id));
       if (xmc_word_is_whole(w))
-        xmc_whole_add(heap, xmc_id_page(heap, id));
+        xmc_whole_add(heap, xmc_any_page(id));
       return;
     }
     w = old;
@@ -181,7 +194,7 @@ XMC_FN void xmc_say_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, 
   XMC_AFRESH64(heap);
   if (xmc_word_class(w) == cls && (w & XMC_WORD_WATCHED) && xmc_word_is_whole(w) &&
       xmc_cas_relaxed64(xmc_word_at(heap, words, id), w, w & ~XMC_WORD_WATCHED) == w)
-    xmc_whole_add(heap, xmc_id_page(heap, id));
+    xmc_whole_add(heap, xmc_any_page(id));
 }
 
 /* Slabs of few places, four and fewer, are parked as soon as one of them goes back: nearly every free would have to see to
@@ -202,7 +215,7 @@ XMC_FN xmc_u32 xmc_slab_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
   set |= w;
   xmc_say_whole(heap, words, cls, id, set);
   if (set & ~w & XMC_WORD_PARKED) {
-    item = cls * heap->spans * XMC_SPAN_PAGES + xmc_id_page(heap, id);
+    item = cls * heap->spans * XMC_SPAN_PAGES + xmc_any_page(id);
     xmc_bitmap_ensure(heap, &heap->parked, item);
   } else if (!(w & XMC_WORD_LISTED))
     return id;
@@ -218,13 +231,13 @@ XMC_FN xmc_u32 xmc_slab_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
  * to the slab. Returns XMC_NONE, or the slab's id if the caller must answer for the slab now. */
 XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id) {
   XMC_AFRESH64(heap);
-  xmc_u32 bit = 1u << (id & 31u);
+  xmc_u32 bit = 1u << xmc_id_row(id);
   if (!xmc_class_is_small(cls)) {
     xmc_pages_return(heap, me, cls, id);
     return XMC_NONE;
   }
   cls = xmc_slab_class(cls);
-  id = xmc_slab_id(heap, id >> 5);
+  id = xmc_slab_id(xmc_id_page(id));
   return xmc_slab_got(heap, me, words, cls, id, XMC_WORD_LISTED | bit,
                       xmc_superblock_release(xmc_word_at(heap, words, id), bit));
 }

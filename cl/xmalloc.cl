@@ -64,7 +64,7 @@ XMC_COLD_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place 
   XMC_AFRESH64(heap);
   xmc_u64 header;
   if (place.rest == 0 && place.cls == XMC_CLASS_MEMORYBLOCK) {
-    xmc_memoryblock_release(heap, place.id >> 5);
+    xmc_memoryblock_release(heap, xmc_id_page(place.id));
   } else {
     header = xmc_compartment_find(heap, place, ptr);
     if (header)

@@ -8,7 +8,7 @@
 typedef struct xmc_checker {
   xmcHeap *meta;
   xmc_heap_report *report;
-  unsigned char *in_fifo; /* one bit an id: some FIFO holds it */
+  unsigned char *in_fifo; /* one bit a word: some FIFO holds it */
 } xmc_checker;
 
 static void problem(xmc_checker *c, xmc_problem code, cl_ulong offset, const char *format, ...) {
@@ -22,7 +22,13 @@ static void problem(xmc_checker *c, xmc_problem code, cl_ulong offset, const cha
   va_end(args);
 }
 
-static xmc_u64 word_offset(xmcHeap *meta, xmc_u32 id) { return meta->words + 8u * (xmc_u64)id; }
+static xmc_u64 word_offset(xmcHeap *meta, xmc_u32 id) {
+  return (xmc_u64)((char *)xmc_word_of(meta, id) - (char *)meta);
+}
+
+/* All words, from the last slab's on */
+static xmc_u32 word_number(xmcHeap *meta, xmc_u32 id) { return id - xmc_slab_id(meta->pages - 1u); }
+static xmc_u32 word_count(xmcHeap *meta) { return word_number(meta, meta->spans * XMC_SPAN_WORDS); }
 
 static void check_levels(xmc_checker *c, const char *name, const xmc_bitmap *map, xmc_u32 items) {
   xmc_u32 level, w;
@@ -38,7 +44,7 @@ static void check_levels(xmc_checker *c, const char *name, const xmc_bitmap *map
 
 /* Ids in FIFOs are followed even when their message is an old one: they must lead somewhere. */
 static int check_payload(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offset, xmc_u32 payload) {
-  if (payload != XMC_NONE && payload >= c->meta->pages * XMC_PAGE_WORDS) {
+  if (payload != XMC_NONE && word_number(c->meta, payload) >= word_count(c->meta)) {
     problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u holds 0x%x, which is no Superblock", slot, cls,
             payload);
     return 0;
@@ -47,8 +53,9 @@ static int check_payload(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offs
 }
 
 static void remember(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offset, xmc_u32 payload) {
+  xmc_u32 n = word_number(c->meta, payload);
   if (check_payload(c, cls, slot, offset, payload))
-    c->in_fifo[payload >> 3] |= (unsigned char)(1u << (payload & 7u));
+    c->in_fifo[n >> 3] |= (unsigned char)(1u << (n & 7u));
 }
 
 static void check_fifo(xmc_checker *c, xmc_u32 cls, xmc_u32 slot) {
@@ -61,8 +68,7 @@ static void check_fifo(xmc_checker *c, xmc_u32 cls, xmc_u32 slot) {
     return;
   }
   remember(c, cls, slot, offset, xmc_active_id(fifo->active));
-  if (xmc_class_is_small(cls) && fifo->hint &&
-      (fifo->hint - 1u < c->meta->pages * 32u || fifo->hint - 1u >= c->meta->pages * XMC_PAGE_WORDS))
+  if (xmc_class_is_small(cls) && fifo->hint && xmc_slab_page(fifo->hint - 1u) >= c->meta->pages)
     problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u remembers 0x%x, which is no slab", slot, cls,
             fifo->hint - 1u);
   for (n = fifo->head; n != tail + 1u; n++) {
@@ -113,34 +119,43 @@ static void check_span(xmc_checker *c, xmc_u32 span) {
   }
 }
 
-/* A word that is not in use: ids [first, last) of a page */
-static void check_retired(xmc_checker *c, xmc_u32 first, xmc_u32 last) {
-  for (; first < last; first++)
-    if (*xmc_word_of(c->meta, first) != XMC_WORD_RETIRED)
-      problem(c, XMC_PROBLEM_STATE_WORD, word_offset(c->meta, first),
-              "state word %u is 0x%llx, but nothing uses it", first,
-              (unsigned long long)*xmc_word_of(c->meta, first));
+/* Words that are not in use */
+static void check_retired(xmc_checker *c, xmc_u32 id) {
+  xmc_u64 word = *xmc_word_of(c->meta, id);
+  if (word != XMC_WORD_RETIRED)
+    problem(c, XMC_PROBLEM_STATE_WORD, word_offset(c->meta, id),
+            "state word %d is 0x%llx, but nothing uses it", id, (unsigned long long)word);
+}
+
+/* Those of a page, but for some rows, and its slab's where `slab` is not 0 */
+static void check_others(xmc_checker *c, xmc_u32 page, xmc_u32 rows, int slab) {
+  xmc_u32 row;
+  for (row = 0; row < 32u; row++)
+    if (!(rows >> row & 1u))
+      check_retired(c, xmc_superblock_id(page, row));
+  if (slab)
+    check_retired(c, xmc_slab_id(page));
 }
 
 static void check_word(xmc_checker *c, xmc_u32 id, xmc_u32 cls, xmc_u32 count) {
   xmc_u64 w = *xmc_word_of(c->meta, id), offset = word_offset(c->meta, id);
-  xmc_u32 page = xmc_id_page(c->meta, id);
+  xmc_u32 page = xmc_any_page(id), n = word_number(c->meta, id);
   xmc_u64 known = xmc_word_make(0xff, 0xff, 0xffffffffu) | XMC_WORD_WHERE | XMC_WORD_WATCHED;
   if (xmc_word_class(w) != cls || xmc_word_count(w) != count || (w & ~known) ||
       (xmc_word_free(w) & ~xmc_full_mask(count))) {
-    problem(c, XMC_PROBLEM_STATE_WORD, offset, "state word %u is 0x%llx; class %u with %u blocks expected",
+    problem(c, XMC_PROBLEM_STATE_WORD, offset, "state word %d is 0x%llx; class %u with %u blocks expected",
             id, (unsigned long long)w, cls, count);
     return;
   }
   if (xmc_word_free(w) && !(w & XMC_WORD_LISTED))
-    problem(c, XMC_PROBLEM_NOT_LISTED, offset, "Superblock %u has free blocks and is not listed", id);
-  if ((w & XMC_WORD_LISTED) && !(w & XMC_WORD_PARKED) && !(c->in_fifo[id >> 3] >> (id & 7u) & 1u))
-    problem(c, XMC_PROBLEM_NOT_LISTED, offset, "Superblock %u is listed, but no FIFO holds it", id);
+    problem(c, XMC_PROBLEM_NOT_LISTED, offset, "Superblock %d has free blocks and is not listed", id);
+  if ((w & XMC_WORD_LISTED) && !(w & XMC_WORD_PARKED) && !(c->in_fifo[n >> 3] >> (n & 7u) & 1u))
+    problem(c, XMC_PROBLEM_NOT_LISTED, offset, "Superblock %d is listed, but no FIFO holds it", id);
   if ((w & XMC_WORD_PARKED) &&
       !xmc_bitmap_has(c->meta, &c->meta->parked, cls * c->meta->spans * XMC_SPAN_PAGES + page))
-    problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %u is parked, but the parked bitmap misses it", id);
+    problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %d is parked, but the parked bitmap misses it", id);
   if (!(w & XMC_WORD_WATCHED) && !xmc_bitmap_has(c->meta, &c->meta->whole, page))
-    problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %u is not watched, and the whole bitmap misses it",
+    problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %d is not watched, and the whole bitmap misses it",
             id);
 }
 
@@ -159,39 +174,37 @@ static void check_used_pages(xmc_checker *c, const xmc_run *run) {
     if (*xmc_span_word(c->meta, page / XMC_SPAN_PAGES) >> (page % XMC_SPAN_PAGES) & 1u)
       problem(c, XMC_PROBLEM_FREE_PAGES, span_offset(c->meta, page / XMC_SPAN_PAGES),
               "page %u is free, and part of what begins at page %u", page, run->page);
-    check_retired(c, page * 32u, page * 32u + 32u);
-    check_retired(c, xmc_slab_id(c->meta, page), xmc_slab_id(c->meta, page) + 1u);
+    check_others(c, page, 0, 1);
   }
 }
 
 static void check_slab(xmc_checker *c, const xmc_run *run) {
-  xmc_u32 blocks = xmc_class_blocks(run->cls, 1), slots = (blocks + 31u) / 32u, id = run->page * 32u, j;
+  xmc_u32 blocks = xmc_class_blocks(run->cls, 1), slots = (blocks + 31u) / 32u, used = 0, j;
   check_entry(c, run->page, XMC_MAP(run->cls, 0, 0, blocks), xmc_class_inverse(run->cls));
-  check_word(c, xmc_slab_id(c->meta, run->page), xmc_slab_class(run->cls), slots);
-  for (j = 0; j < slots; j++) {
-    if (run->word >> j & 1u)
-      check_retired(c, id + j, id + j + 1u);
-    else
-      check_word(c, id + j, run->cls, blocks - 32u * j < 32u ? blocks - 32u * j : 32u);
-  }
-  check_retired(c, id + slots, id + 32u);
+  check_word(c, xmc_slab_id(run->page), xmc_slab_class(run->cls), slots);
+  for (j = 0; j < slots; j++)
+    if (!(run->word >> j & 1u)) {
+      used |= 1u << j;
+      check_word(c, xmc_superblock_id(run->page, j), run->cls,
+                 blocks - 32u * j < 32u ? blocks - 32u * j : 32u);
+    }
+  check_others(c, run->page, used, 0);
 }
 
 static void check_run(xmc_checker *c, const xmc_run *run) {
-  xmc_u32 i, first = run->page * 32u, used = first, slab = xmc_slab_id(c->meta, run->page);
+  xmc_u32 i, row = 0, id;
   switch (run->kind) {
   case XMC_RUN_FREE:
     for (i = run->page; i < run->page + run->pages; i++) {
       xmc_u64 entry = *xmc_page_entry(c->meta, i);
-      xmc_u32 id = (i - xmc_map_back(entry)) * 32u + xmc_map_place(entry);
+      id = xmc_superblock_id(i - xmc_map_back(entry), xmc_map_place(entry));
       if (xmc_map_class(entry) < XMC_CLASSES &&
           (xmc_map_back(entry) > i || *xmc_word_of(c->meta, id) != XMC_WORD_RETIRED))
         problem(c, XMC_PROBLEM_PAGE_MAP, c->meta->page_map + 8u * (xmc_u64)i,
                 "page %u is free, and its entry 0x%llx leads to what is in use", i,
                 (unsigned long long)entry);
+      check_others(c, i, 0, 1);
     }
-    check_retired(c, first, first + 32u * run->pages);
-    check_retired(c, slab, slab + run->pages);
     return;
   case XMC_RUN_LOST:
     problem(c, XMC_PROBLEM_FREE_PAGES, span_offset(c->meta, run->page / XMC_SPAN_PAGES),
@@ -201,24 +214,22 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
     check_slab(c, run);
     return;
   case XMC_RUN_SUPERBLOCK:
-    used = xmc_run_id(run->page, xmc_lowest32(run->pages));
+    row = XMC_RUN_PLACE + xmc_lowest32(run->pages);
     for (i = 0; i < run->pages; i++)
-      check_entry(c, run->page + i, XMC_MAP(run->cls, i, used & 31u, xmc_word_count(run->word)),
+      check_entry(c, run->page + i, XMC_MAP(run->cls, i, row, xmc_word_count(run->word)),
                   xmc_class_inverse(run->cls));
-    check_word(c, used, run->cls, xmc_class_blocks(run->cls, run->pages));
+    check_word(c, xmc_superblock_id(run->page, row), run->cls, xmc_class_blocks(run->cls, run->pages));
     break;
   case XMC_RUN_MEMORYBLOCK:
     check_entry(c, run->page, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0), 0);
     for (i = 1; i < run->pages; i++)
       check_entry(c, run->page + i, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0), 0);
     if (run->word != xmc_word_memoryblock(run->pages))
-      problem(c, XMC_PROBLEM_STATE_WORD, word_offset(c->meta, first), "Memoryblock at page %u: word 0x%llx",
-              run->page, (unsigned long long)run->word);
+      problem(c, XMC_PROBLEM_STATE_WORD, word_offset(c->meta, xmc_superblock_id(run->page, 0)),
+              "Memoryblock at page %u: word 0x%llx", run->page, (unsigned long long)run->word);
     break;
   }
-  check_retired(c, first, used);
-  check_retired(c, used + 1u, first + 32u);
-  check_retired(c, slab, slab + 1u);
+  check_others(c, run->page, 1u << row, 1);
   check_used_pages(c, run);
 }
 
@@ -239,7 +250,7 @@ static void check_beyond(xmc_checker *c) {
 }
 
 cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report) {
-  xmc_checker c = {meta, report, calloc((size_t)meta->pages * XMC_PAGE_WORDS / 8u + 1u, 1)};
+  xmc_checker c = {meta, report, calloc(word_count(meta) / 8u + 1u, 1)};
   xmc_u32 cls, i;
   if (!c.in_fifo)
     return CL_OUT_OF_HOST_MEMORY;

@@ -43,7 +43,7 @@ static uint64_t superblock_bytes(uint32_t cls) {
 /* So many bytes of heap there are for each FIFO of a class. On GPUs what is carved for a whole sub-group
  * leaves nothing in the FIFO, and what is carved for a few lanes is small once room was scarce: one page, or two. */
 static uint64_t most_share(uint32_t cls, int simt, uint64_t bytes) {
-  uint64_t pages = bytes >> 28 ? 62u : 70u; /* all tables are at most 2 % of 64 MiB and more */
+  uint64_t pages = bytes >> 28 ? 62u : 72u; /* all tables are at most 2 % of 64 MiB and more */
   return simt ? pages * XMC_PAGE_BYTES : 64u * superblock_bytes(cls);
 }
 
@@ -61,11 +61,12 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
     h->index[k] = at;
     at = align_up(at + (align_up(h->spans, (uint64_t)8 << 3 * k) >> 3 * k), 64);
   }
-  at = align_up(at + 8u * (uint64_t)h->spans, 64); /* the spans' words, downwards */
-  h->page_map = (xmc_u32)at;                       /* XMC_MAX_SLOTS FIFOs a class are 3 GB */
-  at = align_up(at + 12u * (uint64_t)pages, 64);   /* the entries, and as many hints */
+  at = align_up(at + 8u * (uint64_t)h->spans, 64);                 /* the spans' words, downwards */
+  h->page_map = (xmc_u32)at;                                       /* XMC_MAX_SLOTS FIFOs a class are 3 GB */
+  at = align_up(at + 12u * (uint64_t)pages, 64);                   /* the entries, and as many hints */
+  at = align_up(at + 8u * ((uint64_t)pages + XMC_SLAB_WORDS), 64); /* the slabs' words, downwards */
   h->words = at;
-  return align_up(at + 8u * (uint64_t)pages * XMC_PAGE_WORDS, 128);
+  return align_up(at + 8u * (uint64_t)h->spans * XMC_SPAN_WORDS, 128);
 }
 
 int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {

@@ -22,7 +22,7 @@ static void add_slab(xmcHeap *meta, xmc_heap_stats *stats, const xmc_run *run) {
   xmc_u32 blocks = xmc_class_blocks(run->cls, 1), slots = (blocks + 31u) / 32u, j;
   for (j = 0; j < slots; j++) {
     xmc_u32 count = blocks - 32u * j < 32u ? blocks - 32u * j : 32u;
-    if (xmc_word_class(*xmc_word_of(meta, run->page * 32u + j)) == run->cls)
+    if (xmc_word_class(*xmc_word_of(meta, xmc_superblock_id(run->page, j))) == run->cls)
       continue;
     stats->free_bytes += (cl_ulong)count * xmc_class_bytes(run->cls);
     stats->free_block_bytes += (cl_ulong)count * xmc_class_bytes(run->cls);

@@ -31,7 +31,7 @@ static int page_is_free(xmcHeap *meta, xmc_u32 page) {
 xmc_run xmc_walk_run(xmcHeap *meta, xmc_u32 page) {
   xmc_u64 entry = *xmc_page_entry(meta, page);
   xmc_u32 cls = xmc_map_class(entry), left = meta->pages - page;
-  xmc_run run = {XMC_RUN_LOST, page, 1, cls, *xmc_word_of(meta, page * 32u)};
+  xmc_run run = {XMC_RUN_LOST, page, 1, cls, *xmc_word_of(meta, xmc_superblock_id(page, 0))};
   if (page_is_free(meta, page)) {
     run.kind = XMC_RUN_FREE;
     while (run.pages < left && page_is_free(meta, page + run.pages))
@@ -43,7 +43,7 @@ xmc_run xmc_walk_run(xmcHeap *meta, xmc_u32 page) {
       run.pages = pages;
     }
   } else if (cls < XMC_SMALL_CLASSES) {
-    run.word = *xmc_word_of(meta, xmc_slab_id(meta, page));
+    run.word = *xmc_word_of(meta, xmc_slab_id(page));
     if (xmc_map_back(entry) == 0 && xmc_word_class(run.word) == xmc_slab_class(cls))
       run.kind = XMC_RUN_SLAB;
   } else if (cls < XMC_CLASSES && xmc_map_back(entry) == 0) {
@@ -66,9 +66,10 @@ void xmc_walk_superblocks(xmcHeap *meta, const xmc_run *run, xmc_superblock_visi
   } else if (run->kind == XMC_RUN_SLAB) {
     xmc_u32 n = (xmc_class_blocks(run->cls, 1) + 31u) / 32u, j;
     for (j = 0; j < n; j++) {
-      xmc_u64 word = *xmc_word_of(meta, run->page * 32u + j);
+      xmc_u64 word = *xmc_word_of(meta, xmc_superblock_id(run->page, j));
       if (xmc_word_class(word) == run->cls)
-        visit(data, run, run->page * 32u + j, word, base + (xmc_u64)j * 32u * xmc_class_bytes(run->cls));
+        visit(data, run, xmc_superblock_id(run->page, j), word,
+              base + (xmc_u64)j * 32u * xmc_class_bytes(run->cls));
     }
   }
 }

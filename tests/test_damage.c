@@ -52,8 +52,8 @@ static int is_counter(size_t at) { return at >= offsetof(xmcHeap, failed_request
 
 /* A free bit of a Superblock in use: the other value is as good a heap, in which one block more or less lives. */
 static int is_free_bit(xmcHeap *heap, size_t at) {
-  size_t word = (at - heap->words) / 8u;
-  return at >= heap->words && at % 8u < 4u && *xmc_word_of(heap, (xmc_u32)word) != XMC_WORD_RETIRED;
+  size_t first = heap->words + 8u * (size_t)(int)xmc_slab_id(heap->pages - 1u);
+  return at >= first && at % 8u < 4u && *xmc_at64(heap, at & ~(size_t)7) != XMC_WORD_RETIRED;
 }
 
 static void every_bit(void **state) {
@@ -65,7 +65,7 @@ static void every_bit(void **state) {
   memset(&p, 0, sizeof p);
   p.heap = core_heap(bytes, 1, 0xfffffffcu, XMC_COALESCE_CLASS);
   populate(&p);
-  metadata = p.heap->words + 8u * (size_t)p.heap->pages * XMC_PAGE_WORDS;
+  metadata = p.heap->words + 8u * (size_t)p.heap->spans * XMC_SPAN_WORDS;
   arena = (char *)p.heap;
   good = malloc(bytes);
   assert_non_null(good);
