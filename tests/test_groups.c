@@ -126,6 +126,34 @@ static void guesses(void **state) {
     }
 }
 
+/* Every Superblock and slab has a word of its own, inside the table, and its id leads back. Superblocks of as many pages
+ * that follow each other have words that do. */
+static void words(void **state) {
+  enum { SPANS = 3, PAGES = SPANS * 64 - 5 };
+  static unsigned char seen[PAGES + XMC_SLAB_WORDS + SPANS * XMC_SPAN_WORDS];
+  xmc_u32 page, row, order, id;
+  (void)state;
+  memset(seen, 0, sizeof seen);
+  for (page = 0; page < PAGES; page++) {
+    id = xmc_slab_id(page);
+    assert_true(id != XMC_NONE && id != XMC_FIFO_BACK);
+    assert_int_equal(xmc_any_page(id), page);
+    assert_int_equal(seen[id + PAGES + XMC_SLAB_WORDS]++, 0);
+    for (row = 0; row < 32u; row++) {
+      id = xmc_superblock_id(page, row);
+      assert_true(id < SPANS * XMC_SPAN_WORDS);
+      assert_int_equal(xmc_any_page(id), page);
+      assert_int_equal(xmc_id_row(id), row);
+      assert_int_equal(seen[id + PAGES + XMC_SLAB_WORDS]++, 0);
+    }
+  }
+  for (order = 0; order < 5u; order++)
+    for (page = 1u << order; page % 64u; page += 1u << order) {
+      assert_int_equal(xmc_run_id(page, order), xmc_run_id(page - (1u << order), order) + 1u);
+      assert_int_equal(xmc_run_order(xmc_run_id(page, order)), order);
+    }
+}
+
 static void roomy(void **state) {
   (void)state;
   crowd(24u << 20, 1, 0);
@@ -143,7 +171,7 @@ static void starved(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(guesses), cmocka_unit_test(roomy),
-                                     cmocka_unit_test(starved)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(guesses), cmocka_unit_test(words),
+                                     cmocka_unit_test(roomy), cmocka_unit_test(starved)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
