@@ -56,6 +56,11 @@ static int is_free_bit(xmcHeap *heap, size_t at) {
   return at >= first && at % 8u < 4u && *xmc_at64(heap, at & ~(size_t)7) != XMC_WORD_RETIRED;
 }
 
+/* A word in the rows of the last span for a page that the heap does not have: nothing reads it. */
+static int is_nobodys(xmcHeap *heap, size_t at) {
+  return at >= heap->words && xmc_id_page((xmc_u32)((at - heap->words) / 8u)) >= heap->pages;
+}
+
 static void every_bit(void **state) {
   patient p;
   size_t bytes = 400000, metadata, at;
@@ -71,7 +76,7 @@ static void every_bit(void **state) {
   assert_non_null(good);
   memcpy(good, arena, bytes);
   for (at = XMC_HEADER_BYTES; at < metadata; at++)
-    for (bit = 0; bit < 8; bit++) {
+    for (bit = 0; bit < 8 && !is_nobodys(p.heap, at); bit++) {
       xmc_heap_report report;
       xmcHeap *copy = malloc(metadata); /* just the tables: nothing else may be read */
       memset(&report, 0, sizeof report);
