@@ -86,12 +86,15 @@ XMC_FN xmc_u64 xmc_map_read(XMC_GLOBAL xmcHeap *heap) {
 }
 
 /* Where a slot looks first for pages of a class: each class and slot has a place of its own, as long as the heap has room
- * for all. From the lowest class up they take 19 times 1 page a slot and 4 times 2, 4, 8 and 16, at multiples of that. */
+ * for all. From the lowest class up they take 19 times 1 page a slot and 4 times 2, 4, 8 and 16, at multiples of that. On CPU
+ * devices each slot has a span instead: words in one cache line would wander between the cores. */
 XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   XMC_AFRESH64(heap);
   xmc_u32 order = xmc_class_order(cls), before = cls;
   if (order > 0) /* 20, 28, 48, 80 */
     before = (0x50301c14u >> 8u * (order - 1u) & 0xffu) + (((cls - 15u) & 3u) << order);
+  if (!XMC_SIMT)
+    return xmc_slot_hint(me, heap->lanes) * XMC_SPAN_PAGES + before % XMC_SPAN_PAGES;
   return before * heap->lanes + (xmc_slot_hint(me, heap->lanes) << order);
 }
 
