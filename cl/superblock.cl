@@ -56,8 +56,8 @@ XMC_FN xmc_u32 xmc_word_available(xmc_u64 word, xmc_u32 cls) {
 }
 
 /* Claims up to `want` Basicblocks of an active Superblock by one CAS. Returns their mask; 0 if none was free or somebody
- * else changed the word, which *seen tells. *seen is the word as last seen, or a guess: a wrong one costs a try, a right one saves the load.
- * Acquires what the blocks' previous owners released.
+ * else changed the word, which *seen tells. *seen is the word as last seen, or a guess: a wrong one costs a try, a right
+ * one saves the load. Acquires what the blocks' previous owners released.
  *
  * One try, for on NVIDIA a loop around a CAS costs more than the CAS: ptxas puts YIELD at its head, and lanes that wait where
  * all come together go on without those that yield. The sub-group is in parts from then on, and each part works alone. So

@@ -162,9 +162,9 @@ XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32
     xmc_park(heap, cls, id);
 }
 
-/* Does a Superblock that is wholly free stay where it is listed, with the word w? Of one page, yes; of two, in large heaps; larger
- * ones where they are active, and as long as room is not scarce: all rings of a large GPU together would keep most of the
- * heap. So would the active ones of the largest classes, and in heaps of less than XMC_MANY_PAGES, 3.5 GiB, all that are
+/* Does a Superblock that is wholly free stay where it is listed, with the word w? Of one page, yes; of two, in large heaps;
+ * larger ones where they are active, and as long as room is not scarce: all rings of a large GPU together would keep most
+ * of the heap. So would the active ones of the largest classes, and in heaps of less than XMC_MANY_PAGES, 3.5 GiB, all that are
  * larger than a page. */
 #ifndef XMC_MANY_PAGES
 #define XMC_MANY_PAGES 0x38000u
