@@ -44,7 +44,7 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 w
                         xmc_active_next(seat.active, XMC_NONE));
     return;
   }
-  w |= cls < XMC_CLASSES ? XMC_WORD_LISTED | XMC_WORD_SEATED : XMC_WORD_LISTED;
+  w |= XMC_WORD_LISTED | xmc_word_seat(cls);
   /* By CAS, whose value is waited for: the seat needs no release of its own. */
   if (xmc_cas_release64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w) != XMC_WORD_RETIRED)
     xmc_store_release64(xmc_word_at(heap, words, id), w); /* a damaged arena's */
@@ -143,7 +143,8 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
     xmc_store_relaxed32(
         &xmc_fifo_number(heap, fifo)->hint,
         next ? next
-             : XMC_HINT_ONWARD | XMC_HINT(page + (order > 0 ? heap->lanes << order : 19u * heap->lanes), 0));
+             : XMC_HINT_ONWARD |
+                   XMC_HINT(page + (order > 0 ? heap->lanes << order : XMC_PAGE_CLASSES * heap->lanes), 0));
   return page;
 }
 

@@ -40,9 +40,10 @@ XMC_FN int xmc_class_is_small(xmc_u32 cls) { return cls < XMC_SMALL_CLASSES; }
 
 /* log2 of the pages of a full Superblock; 0 for slabs */
 XMC_FN xmc_u32 xmc_class_order(xmc_u32 cls) { return cls < 15u ? 0u : (cls - 15u) >> 2; }
-XMC_FN int xmc_class_is_long(xmc_u32 cls) { return cls >= 19u; }    /* several pages */
-XMC_FN int xmc_class_is_wide(xmc_u32 cls) { return cls >= 23u; }    /* four and more */
-XMC_FN int xmc_class_is_largest(xmc_u32 cls) { return cls >= 28u; } /* more than 4 KiB a block */
+#define XMC_PAGE_CLASSES 19u /* slabs' and Superblocks' of one page */
+XMC_FN int xmc_class_is_long(xmc_u32 cls) { return cls >= XMC_PAGE_CLASSES; } /* several pages */
+XMC_FN int xmc_class_is_wide(xmc_u32 cls) { return cls >= 23u; }              /* four and more */
+XMC_FN int xmc_class_is_largest(xmc_u32 cls) { return cls >= 28u; }           /* more than 4 KiB a block */
 
 /* Basicblocks in a Superblock that has all its pages; the last one of a slab may have fewer */
 XMC_FN xmc_u32 xmc_class_count(xmc_u32 cls) {

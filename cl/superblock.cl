@@ -23,6 +23,29 @@
 #include "arena.h"
 #include "platform.h"
 
+/* The id of the Superblock whose state word is in this row of the words of its (first) page, and back (arena.h) */
+XMC_FN xmc_u32 xmc_row_turn(xmc_u32 row) { return (row & 7u) * (row >> 4); }
+#define XMC_TURN_ROUND 0x1041u /* three copies of six bits, so that a shift turns them round */
+XMC_FN xmc_u32 xmc_superblock_id(xmc_u32 page, xmc_u32 row) {
+  xmc_u32 at = page & (XMC_SPAN_PAGES - 1u);
+  return (page & ~(XMC_SPAN_PAGES - 1u)) << 5 | row << 6 | (at * XMC_TURN_ROUND >> xmc_row_turn(row) & 63u);
+}
+XMC_FN xmc_u32 xmc_id_row(xmc_u32 id) { return id >> 6 & 31u; }
+XMC_FN xmc_u32 xmc_id_page(xmc_u32 id) {
+  xmc_u32 at = (id & 63u) * XMC_TURN_ROUND >> (12u - xmc_row_turn(xmc_id_row(id)));
+  return id >> 11 << 6 | (at & 63u);
+}
+XMC_FN xmc_u32 xmc_slab_id(xmc_u32 page) { return 0u - XMC_SLAB_WORDS - page; }
+XMC_FN xmc_u32 xmc_slab_page(xmc_u32 id) { return 0u - XMC_SLAB_WORDS - id; }
+XMC_FN xmc_u32 xmc_any_page(xmc_u32 id) { return id >> 31 ? xmc_slab_page(id) : xmc_id_page(id); }
+
+/* A run of 2^order pages as one Superblock. Runs of different lengths at the same page have different words: an entry that
+ * one of them left in the page map does not lead to the other. */
+XMC_FN xmc_u32 xmc_run_id(xmc_u32 page, xmc_u32 order) {
+  return xmc_superblock_id(page, XMC_RUN_PLACE + order);
+}
+XMC_FN xmc_u32 xmc_run_order(xmc_u32 id) { return xmc_id_row(id) - XMC_RUN_PLACE; }
+
 /* The place of the n-th (from 0) set bit of x; n < popcount(x) */
 XMC_FN xmc_u32 xmc_nth_bit(xmc_u32 x, xmc_u32 n) {
   xmc_u32 place = xmc_lowest32(x), width;
@@ -55,6 +78,9 @@ XMC_FN xmc_u32 xmc_word_available(xmc_u64 word, xmc_u32 cls) {
   return xmc_word_class(word) == cls ? xmc_word_free(word) & xmc_full_mask(xmc_word_count(word)) : 0u;
 }
 
+/* What the word of an active Superblock says; a slab's does not: those who give its places back guess the whole word. */
+XMC_FN xmc_u64 xmc_word_seat(xmc_u32 cls) { return cls < XMC_CLASSES ? XMC_WORD_SEATED : 0; }
+
 /* Claims up to `want` Basicblocks of an active Superblock by one CAS. Returns their mask; 0 if none was free or somebody
  * else changed the word, which *seen tells. *seen is the word as last seen, or a guess: a wrong one costs a try, a right
  * one saves the load. Acquires what the blocks' previous owners released.
@@ -67,7 +93,7 @@ XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u
   xmc_u32 take = xmc_lowest_bits(xmc_word_available(w, cls), want);
   if (!take)
     return 0;
-  old = xmc_cas_acquire64(word, w, (w & ~(xmc_u64)take) | (cls < XMC_CLASSES ? XMC_WORD_SEATED : 0));
+  old = xmc_cas_acquire64(word, w, (w & ~(xmc_u64)take) | xmc_word_seat(cls));
   if (old == w)
     return take;
   *seen = old;

@@ -29,29 +29,6 @@
 
 XMC_FN xmc_u32 xmc_slab_class(xmc_u32 cls) { return cls + XMC_CLASSES; }
 
-/* The id of the Superblock whose state word is in this row of the words of its (first) page, and back (arena.h) */
-XMC_FN xmc_u32 xmc_row_turn(xmc_u32 row) { return (row & 7u) * (row >> 4); }
-#define XMC_TURN_ROUND 0x1041u /* three copies of six bits, so that a shift turns them round */
-XMC_FN xmc_u32 xmc_superblock_id(xmc_u32 page, xmc_u32 row) {
-  xmc_u32 at = page & (XMC_SPAN_PAGES - 1u);
-  return (page & ~(XMC_SPAN_PAGES - 1u)) << 5 | row << 6 | (at * XMC_TURN_ROUND >> xmc_row_turn(row) & 63u);
-}
-XMC_FN xmc_u32 xmc_id_row(xmc_u32 id) { return id >> 6 & 31u; }
-XMC_FN xmc_u32 xmc_id_page(xmc_u32 id) {
-  xmc_u32 at = (id & 63u) * XMC_TURN_ROUND >> (12u - xmc_row_turn(xmc_id_row(id)));
-  return id >> 11 << 6 | (at & 63u);
-}
-XMC_FN xmc_u32 xmc_slab_id(xmc_u32 page) { return 0u - XMC_SLAB_WORDS - page; }
-XMC_FN xmc_u32 xmc_slab_page(xmc_u32 id) { return 0u - XMC_SLAB_WORDS - id; }
-XMC_FN xmc_u32 xmc_any_page(xmc_u32 id) { return id >> 31 ? xmc_slab_page(id) : xmc_id_page(id); }
-
-/* A run of 2^order pages as one Superblock. Runs of different lengths at the same page have different words: an entry that
- * one of them left in the page map does not lead to the other. */
-XMC_FN xmc_u32 xmc_run_id(xmc_u32 page, xmc_u32 order) {
-  return xmc_superblock_id(page, XMC_RUN_PLACE + order);
-}
-XMC_FN xmc_u32 xmc_run_order(xmc_u32 id) { return xmc_id_row(id) - XMC_RUN_PLACE; }
-
 XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   return (XMC_GLOBAL xmc_fifo *)heap + (xmc_fifos_first(heap->fifo_table[cls]) + slot);
 }

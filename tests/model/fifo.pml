@@ -42,15 +42,30 @@ byte place[MESSAGES + 1];
 #define READ_BOTH STEP(h = head); STEP(t_number = tail.number; t_payload = tail.payload; empty_seen = (put == got))
 #endif
 
+#ifdef PAPERS
+#define READ_ANY READ_BOTH
+#else
+#define READ_ANY if \
+  :: READ_BOTH \
+  :: STEP(t_number = tail.number; t_payload = tail.payload); STEP(h = head) \
+  fi
+#endif
+
 inline enqueue(value) {
   do
-  :: READ_BOTH;
+  :: READ_ANY; /* at once, so in any order */
      used = minus(t_number + 1, h);
      if
      :: used == SIZE -> break /* full */
      :: used > SIZE  -> skip  /* head was older than tail */
      :: else ->
         STEP(old_number = message[t_number % SIZE].number);
+#if !defined(PAPERS) && !defined(NO_TRANSFER)
+        if
+        :: old_number != t_number && (old_number + SIZE) % NUMBERS != t_number -> break /* full a moment ago */
+        :: else
+        fi;
+#endif
 #ifndef NO_TRANSFER
         if
         :: (old_number + SIZE) % NUMBERS == t_number ->
