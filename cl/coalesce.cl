@@ -8,16 +8,7 @@
  *        lane      0    1    2    3    4           class 2: lanes 0 1 3 -> one CAS for 3 blocks
  *        class     2    2    7    2    7           class 7: lanes 2 4   -> one CAS for 2 blocks
  *
- *   compartment       the paper's (2011, figures 3 and 4): one block for all, a compartment each.
- *
- *        0        8                72               136             184                    312
- *        +--------+----------------+----------------+---------------+----------------------+
- *        | count 4| hdr|   56      | hdr|   56      | hdr|   40     | hdr|      120        |
- *        +--------+----------------+----------------+---------------+----------------------+
- *         header   64               64               48              128
- *
- *                     A compartment's header holds its offset, its size and a tag; the last free of the
- *                     count returns the block. Skipped for a single lane and for more than 8 KiB.
+ *   compartment       one block for all, a compartment each (compartment.cl).
  *
  *   none              every lane alone.
  *
@@ -60,6 +51,33 @@ XMC_FN xmc_u32 xmc_group_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 
 }
 #endif
 
+#if !XMC_SIMT || XMC_COALESCING == XMC_COALESCE_NONE
+/* One block of the active Superblock `id`, or 0 and its word as seen in *w. On CPUs a CAS by a wrong guess is dear, and a load
+ * right behind another atomic on the same word, too: so the FIFO remembers which of both is likely. */
+XMC_FN XMC_GLOBAL char *xmc_active_malloc(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_u32 fifo,
+                                          xmc_u32 id, xmc_u64 *w) {
+  XMC_GLOBAL xmc_u64 *word = xmc_word_at(heap, view.words, id);
+  XMC_GLOBAL xmc_u32 *partly = &xmc_fifo_number(heap, fifo)->partly;
+  xmc_u64 whole = xmc_word_guess(cls, id) | XMC_WORD_SEATED;
+  xmc_u32 take;
+  *w = 0;
+  if (id == XMC_NONE)
+    return 0;
+  if (!xmc_load_relaxed32(partly)) {
+    *w = xmc_cas_acquire64(word, whole, whole & ~(xmc_u64)1);
+    if (*w == whole)
+      return xmc_block_at(heap, view.data, cls, id, 0);
+    xmc_store_relaxed32(partly, 1u);
+  } else {
+    *w = xmc_load_relaxed64(word);
+    if (*w == whole)
+      xmc_store_relaxed32(partly, 0);
+  }
+  take = xmc_superblock_claim(word, cls, 1u, w);
+  return take ? xmc_block_at(heap, view.data, cls, id, xmc_lowest32(take)) : 0;
+}
+#endif
+
 /* A block of the class, or 0 when the caller's FIFO, its slab and the pages have none. view.count > 0 */
 XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view,
                                              xmc_u32 cls) {
@@ -67,6 +85,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   xmc_claim claim;
   xmc_seat seat;
 #if !XMC_SIMT || XMC_COALESCING == XMC_COALESCE_NONE
+  XMC_GLOBAL char *block;
   xmc_u32 data;
 #endif
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
@@ -132,7 +151,9 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
 #else
   seat.fifo = xmc_view_fifo(view, me);
   xmc_seat_read(heap, &seat);
-  w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
+  block = xmc_active_malloc(heap, view, cls, seat.fifo, xmc_active_id(seat.active), &w);
+  if (block)
+    return block;
   for (;;) { /* again only when somebody else moved the FIFO on */
     claim = xmc_blocks_claim(heap, me, view.words, cls, 1, w, seat, &data);
     if (claim != XMC_CLAIM_AGAIN)
@@ -365,87 +386,5 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
 #else
   xmc_blocks_release(heap, me, words, place.cls, place.id, bits, lanes);
 #endif
-}
-
-/* Compartments (2011, figures 3 and 4) */
-#define XMC_COALESCED_HEADER_BYTES 8u
-#define XMC_COMPARTMENT_HEADER_BYTES 8u
-#define XMC_MAX_COMPARTMENT_BYTES 2048u
-
-/* Header and payload: the payload of every compartment is 16 bytes aligned. */
-XMC_FN xmc_u32 xmc_compartment_bytes(xmc_u32 size) {
-  return (size + XMC_COMPARTMENT_HEADER_BYTES + 15u) & ~15u;
-}
-/* The header of the compartment whose payload is `offset` into the arena, `rest` into its block */
-XMC_FN xmc_u64 xmc_compartment_header(xmc_u64 offset, xmc_u32 rest, xmc_u32 bytes) {
-  xmc_u32 tag = (xmc_u32)(offset >> 3) * 2654435769u ^ 0x434f4d50u;
-  return (xmc_u64)tag << 32 | (xmc_u64)bytes << 16 | rest;
-}
-/* Does a block's interior pointer lead to a live compartment? Returns its header, or 0. */
-XMC_FN xmc_u64 xmc_compartment_find(XMC_GLOBAL xmcHeap *heap, xmc_place place, XMC_GLOBAL const void *ptr) {
-  xmc_u64 offset = xmc_arena_offset(heap, ptr), header;
-  if (heap->coalescing != XMC_COALESCE_COMPARTMENT || place.cls >= XMC_CLASSES || place.rest < 16u ||
-      (offset & 7u))
-    return 0;
-  header = xmc_load_relaxed64((XMC_GLOBAL const xmc_u64 *)ptr - 1);
-  return header == xmc_compartment_header(offset, place.rest, (xmc_u32)(header >> 16) & 0xffffu) ? header : 0;
-}
-
-#if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT
-XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 size) {
-  xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, 0)), rest;
-  xmc_u32 mine = xmc_compartment_bytes(size), before = 0, total = XMC_COALESCED_HEADER_BYTES, lane, cls, ask,
-          alone;
-  xmc_u32 first = xmc_lanes_first(group), low, high;
-  XMC_GLOBAL char *block = 0;
-  xmc_u64 offset = 0;
-  xmc_view view;
-  for (rest = group; rest; rest = xmc_lanes_drop(rest, 1)) {
-    lane = xmc_lanes_first(rest);
-    if (lane == xmc_lane())
-      before = total;
-    total += xmc_shuffle32(group, mine, lane);
-  }
-  before += XMC_COMPARTMENT_HEADER_BYTES;
-  alone = xmc_lanes_count(group) == 1u || total > XMC_MAX_CLASS_BYTES;
-  XMC_ROLLED
-  for (;;) { /* a second time, each for itself, when there is no room for all together */
-    cls = xmc_class_of(alone ? size : total);
-    ask = alone || xmc_lane() == first;
-    if (ask) {
-      xmc_view_read(heap, cls, &view);
-      block = xmc_class_malloc(heap, me, view, cls);
-    }
-    if (alone)
-      return block;
-    if (block) {
-      offset = xmc_arena_offset(heap, block);
-      xmc_store_relaxed64((XMC_GLOBAL xmc_u64 *)block, xmc_lanes_count(group));
-    }
-    xmc_lanes_sync(group); /* the count before any compartment is known */
-    low = xmc_shuffle32(group, (xmc_u32)offset, first);
-    high = xmc_shuffle32(group, (xmc_u32)(offset >> 32), first);
-    offset = (xmc_u64)high << 32 | low;
-    if (offset)
-      break;
-    alone = 1;
-  }
-  offset += before;
-  block = (XMC_GLOBAL char *)heap + offset;
-  xmc_store_relaxed64((XMC_GLOBAL xmc_u64 *)block - 1,
-                      xmc_compartment_header(offset, before, mine - XMC_COMPARTMENT_HEADER_BYTES));
-  return block;
-}
-#endif
-
-/* Frees a compartment; whoever clears its header owns it, the last of the block frees the block. */
-XMC_COLD_FN void xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place place,
-                                      XMC_GLOBAL char *ptr, xmc_u64 header) {
-  XMC_AFRESH64(heap);
-  XMC_GLOBAL xmc_u64 *count = (XMC_GLOBAL xmc_u64 *)(ptr - place.rest);
-  if (xmc_cas_relaxed64((XMC_GLOBAL xmc_u64 *)ptr - 1, header, 0) != header)
-    xmc_count_double_free(heap, xmc_arena_offset(heap, ptr), 1);
-  else if (xmc_add_acq_rel64(count, ~(xmc_u64)0) == 1u)
-    xmc_blocks_release(heap, me, xmc_words(heap), place.cls, place.id, 1u << place.bit, 1);
 }
 #endif

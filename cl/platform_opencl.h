@@ -51,7 +51,7 @@ XMC_FN xmc_u32 xmc_caller(void) {
   return (get_num_groups(0) < 1024u ? xmc_group_id() : xmc_group_id() >> 5) * 2654435769u;
 #endif
 }
-XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) { return mul_hi(me, slots); }
+XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) { return (xmc_u32)((xmc_u64)me * slots >> 32); }
 /* On CPU devices few search at the same time: the lowest pages are the warmest. */
 XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) { return XMC_SIMT ? me : 0; }
 #endif

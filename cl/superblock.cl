@@ -125,15 +125,14 @@ XMC_FN int xmc_superblock_unlist(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 
   if (xmc_word_available(w, cls))
     return 0;
   old = xmc_cas_relaxed64(word, w, w & ~XMC_WORD_WHERE);
-  if (old != w) {
-    w = *seen = old;
-    if (xmc_word_class(w) != cls || !(w & XMC_WORD_LISTED))
-      return 1;
-    if (xmc_word_available(w, cls))
-      return 0;
-    old = xmc_cas_relaxed64(word, w, w & ~XMC_WORD_WHERE);
-  }
-  return old == w;
+  if (old == w)
+    return 1;
+  *seen = old;
+  if (xmc_word_class(old) != cls || !(old & XMC_WORD_LISTED))
+    return 1;
+  if (xmc_word_available(old, cls))
+    return 0;
+  return xmc_cas_relaxed64(word, old, old & ~XMC_WORD_WHERE) == old;
 }
 
 XMC_FN int xmc_word_is_whole(xmc_u64 word) {

@@ -14,7 +14,7 @@
 #define XMC_XMALLOC_CL
 #include "arena.h"
 #include "platform.h"
-#include "coalesce.cl"
+#include "compartment.cl"
 
 #if XMC_DEBUG /* the public names are those of debug.cl, which wrap these */
 #define xmcMalloc xmc_plain_malloc
