@@ -24,8 +24,9 @@ XMC_FN void xmc_flux_end(XMC_GLOBAL xmcHeap *heap, int moved) {
  * so that it costs no time of its own. If it was 0, all bits of the bitmap are set, and whoever looks at the page
  * sees that somebody is about to start something there. */
 XMC_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u64 scarce) {
-  if (scarce)
-    xmc_whole_add(heap, xmc_any_page(id));
+  if (!scarce)
+    return;
+  xmc_whole_add(heap, xmc_any_page(id));
   if (scarce & XMC_SCARCE_NOW)
     xmc_and_hint64(&heap->scarce, ~XMC_SCARCE_NOW);
 }

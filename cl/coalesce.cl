@@ -353,7 +353,7 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_word_at(heap, words, place.id)));
   xmc_u64 old, was, used, fifos, active;
-  xmc_u32 fifo, hint, spare;
+  xmc_u32 fifo, hint, partly, other;
   lanes = xmc_lanes_count(group);
   if (lanes > 1u) {
     xmc_lanes_sync(group); /* what each lane wrote, the first one releases */
@@ -369,12 +369,15 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
     old = xmc_or_hint64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
     fifos = xmc_load_fixed64(&heap->fifo_table[place.cls]);
     fifo = xmc_fifos_first(fifos) + xmc_slot_hint(me, xmc_fifos_count(fifos));
-    xmc_load_row(&xmc_fifo_number(heap, fifo)->active, &active, &hint, &spare);
+    xmc_load_row(&xmc_fifo_number(heap, fifo)->active, &active, &hint, &partly);
     if (!xmc_fifos_count(fifos)) {
       fifo = XMC_NONE;
-      active = 0;
+      active = partly = 0;
     }
-    if (was == used && (old & XMC_WORD_LISTED)) { /* the fetch-or was done, too */
+    /* Was it another word? partly is 0 or 1, so it does not count; but it comes with the FIFO, and else ptxas waits for the
+     * CAS before it sends for that. */
+    other = (xmc_u32)was | ((xmc_u32)(was >> 32) ^ ((xmc_u32)(used >> 32) | partly >> 1));
+    if (!other && (old & XMC_WORD_LISTED)) { /* the fetch-or was done, too */
       xmc_superblock_released(heap, me, words, place.cls, place.id, used, fifo, hint, active);
       return;
     }

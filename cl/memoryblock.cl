@@ -55,6 +55,8 @@ XMC_FN void xmc_run_gave(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) 
   old = xmc_or_hint64(xmc_span_word(heap, span), (xmc_u64)ones << page);
   if ((~(xmc_u32)(old >> (page ^ pages)) & ones) && xmc_run_is_there(old, pages))
     return; /* the neighbour is in use, and such a run was there before: most often */
+  if (XMC_USED_IS_DONE && xmc_index_has_all(heap, span))
+    return; /* as nearly always, as long as pages are plentiful */
   XMC_AFRESH64(old);
   old |= (xmc_u64)ones << page;
   XMC_ROLLED

@@ -84,6 +84,12 @@ XMC_FN XMC_GLOBAL xmc_u64 *xmc_index_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 leve
   return xmc_at64(heap, heap->index[level]) + (i >> 3);
 }
 
+/* Does the index know runs of all lengths in this span? */
+XMC_FN int xmc_index_has_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
+  return !(~(xmc_u32)(xmc_load_relaxed64(xmc_index_word(heap, 0, span)) >> 8u * (span & 7u)) &
+           ((1u << XMC_ORDERS) - 1u));
+}
+
 /* From `level` up: i is the byte's number there. */
 XMC_FN void xmc_index_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xmc_u32 orders) {
   XMC_AFRESH64(heap);

@@ -351,10 +351,14 @@ XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat
  * that come and go leave it so. To keep in mind what else it may be would be right more often, but made each FIFO dirty in the
  * caches. Of no use, and no harm, where `id` is none. */
 XMC_FN xmc_u64 xmc_word_guess(xmc_u32 cls, xmc_u32 id) {
-  xmc_u32 count = xmc_class_count(cls);
-  if (XMC_CARVE_TO_FIT && !xmc_class_is_small(cls)) /* half the pages, half the blocks */
-    count >>= (xmc_class_order(cls) - xmc_run_order(id)) & 7u;
-  return xmc_word_make(cls, count, xmc_count_mask(count)) | XMC_WORD_LISTED;
+  xmc_u32 count = 32u, mask = ~0u;
+  if (!xmc_class_is_small(cls)) {
+    count = xmc_class_count(cls);
+    if (XMC_CARVE_TO_FIT) /* half the pages, half the blocks */
+      count >>= (xmc_class_order(cls) - xmc_run_order(id)) & 7u;
+    mask = xmc_count_mask(count);
+  }
+  return xmc_word_make(cls, count, mask) | XMC_WORD_LISTED;
 }
 
 /* The word of the active Superblock, for one who looks again */
@@ -371,6 +375,8 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
                                 xmc_seat *seat) {
   xmc_u32 id = xmc_active_id(seat->active), next, take = 0, scarce;
   xmc_u64 old;
+  if (XMC_SIMT && id == XMC_NONE && !seat->used) /* what comes next would find out, step by step */
+    return 0;
   if (id != XMC_NONE)
     take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, want, &w);
   if (take)
