@@ -63,6 +63,7 @@ XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
 XMC_FN void xmc_init_open(XMC_GLOBAL xmcHeap *heap) {
   size_t address = (size_t)heap + (size_t)heap->data;
   heap->data += (XMC_PAGE_BYTES - (address & (XMC_PAGE_BYTES - 1u))) & (XMC_PAGE_BYTES - 1u);
+  heap->geometry = xmc_geometry_number(heap);
   heap->magic = XMC_MAGIC;
 }
 #endif

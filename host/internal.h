@@ -54,7 +54,7 @@ cl_int xmc_probe_device(cl_context context, cl_device_id device, xmc_probe *prob
 /* Sub-devices come and go, and their ids with them: nothing is remembered about them. */
 int xmc_is_sub_device(cl_device_id device);
 
-#define XMC_OPTIONS_BYTES 512
+#define XMC_OPTIONS_BYTES 1024
 
 /* The heap properties in force */
 typedef struct xmc_settings {
@@ -65,8 +65,9 @@ typedef struct xmc_settings {
   int debug;
 } xmc_settings;
 
-/* Writes the build options to `options`, XMC_OPTIONS_BYTES long. */
-void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, char *options);
+/* Writes the build options to `options`, XMC_OPTIONS_BYTES long; geometry: of the heaps that the program is for, NULL: any. */
+void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, const xmcHeap *geometry,
+                       char *options);
 
 struct _xmc_heap {
   xmc_u64 tag; /* XMC_HEAP_TAG while alive */

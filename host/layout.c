@@ -81,7 +81,7 @@ int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
     uint64_t count = slots, most = bytes / most_share(cls, request->simt, bytes);
     if (!request->slots_exact && slots && count > most)
       count = most ? most : 1u;
-    h->fifo_table[cls] = count << 32 | (fifos + XMC_FIRST_FIFO);
+    h->fifo_table[cls] = xmc_fifos_entry((xmc_u32)fifos + XMC_FIRST_FIFO, (xmc_u32)count);
     fifos += count;
   }
   if (fifos * sizeof(xmc_fifo) > bytes / 2u)
@@ -136,11 +136,11 @@ int xmc_layout_is_consistent(const xmcHeap *h) {
   for (k = 0; k < XMC_INDEX_LEVELS; k++)
     if (placed.index[k] != h->index[k])
       return 0;
-  return placed.spans == h->spans && placed.page_map == h->page_map && placed.words == h->words &&
-         same_bitmap(&placed.busy, &h->busy) && same_bitmap(&placed.parked, &h->parked) &&
-         same_bitmap(&placed.whole, &h->whole) && h->data_room == h->bytes - tables && h->data >= tables &&
-         h->data - tables < XMC_PAGE_BYTES && h->data % 16u == 0 && h->data <= h->bytes &&
-         room >> XMC_PAGE_SHIFT >= h->pages;
+  return h->geometry == xmc_geometry_number(h) && placed.spans == h->spans &&
+         placed.page_map == h->page_map && placed.words == h->words && same_bitmap(&placed.busy, &h->busy) &&
+         same_bitmap(&placed.parked, &h->parked) && same_bitmap(&placed.whole, &h->whole) &&
+         h->data_room == h->bytes - tables && h->data >= tables && h->data - tables < XMC_PAGE_BYTES &&
+         h->data % 16u == 0 && h->data <= h->bytes && room >> XMC_PAGE_SHIFT >= h->pages;
 }
 
 uint64_t xmc_layout_metadata_bytes(const xmcHeap *h) {
