@@ -92,12 +92,15 @@ typedef uint64_t xmc_u64;
 #define XMC_MAGIC_OF(debug) (((xmc_u64)0x584d616cu << 32) | (xmc_u64)(debug) << 16 | XMC_LAYOUT_VERSION)
 #define XMC_MAGIC XMC_MAGIC_OF(XMC_DEBUG)
 
-/* Geometry: where the tables lie, and how large they are. A program may be built for heaps of one geometry: XMC_GEOMETRY is
- * its number and XMC_GEOMETRY_… are its fields, which are constants then. It refuses heaps that have another number. 0, or
- * -DXMC_ANY_HEAP=1: the program reads each heap's header. */
-#if !defined XMC_GEOMETRY || (defined XMC_ANY_HEAP && XMC_ANY_HEAP)
-#undef XMC_GEOMETRY
+/* Geometry: where the tables lie, and how large they are. A program may be built for heaps of one geometry: then
+ * XMC_GEOMETRY is its number, which is not 0, and the fields are constants, XMC_GEOMETRY_…; such a program refuses heaps that
+ * have another number. Other programs read each heap's header. */
+#ifndef XMC_GEOMETRY
 #define XMC_GEOMETRY 0
+#endif
+#if !XMC_GEOMETRY
+#undef XMC_GEOMETRY_FIFOS
+#define XMC_GEOMETRY_FIFOS 0 /* of each class; 0: the header tells */
 #endif
 
 #define XMC_PAGE_SHIFT 14
@@ -246,13 +249,9 @@ XMC_FN xmc_u64 xmc_heap_index(XMC_GLOBAL xmcHeap *heap, xmc_u32 level) {
 #endif
 }
 XMC_FN xmc_u64 xmc_fifos_entry(xmc_u32 first, xmc_u32 count) { return (xmc_u64)count << 32 | first; }
-/* XMC_GEOMETRY_FIFOS: the number of FIFOs of each class, 0 where they differ */
 XMC_FN xmc_u64 xmc_heap_fifos(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
-#if XMC_GEOMETRY
-  if (XMC_GEOMETRY_FIFOS)
-    return xmc_fifos_entry(XMC_FIRST_FIFO + cls * XMC_GEOMETRY_FIFOS, XMC_GEOMETRY_FIFOS);
-#endif
-  return heap->fifo_table[cls];
+  return XMC_GEOMETRY_FIFOS ? xmc_fifos_entry(XMC_FIRST_FIFO + cls * XMC_GEOMETRY_FIFOS, XMC_GEOMETRY_FIFOS)
+                            : heap->fifo_table[cls];
 }
 /* Is this a heap of the layout and geometry that the program was built for? */
 XMC_FN int xmc_heap_is_ours(XMC_GLOBAL xmcHeap *heap) {

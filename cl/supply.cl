@@ -35,7 +35,7 @@ XMC_FN xmc_u64 xmc_fixed_words(XMC_GLOBAL xmcHeap *heap) {
   return XMC_GEOMETRY ? xmc_heap_words(heap) : xmc_load_fixed64(&heap->words);
 }
 XMC_FN xmc_u64 xmc_fixed_fifos(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
-  return XMC_GEOMETRY ? xmc_heap_fifos(heap, cls) : xmc_load_fixed64(&heap->fifo_table[cls]);
+  return XMC_GEOMETRY_FIFOS ? xmc_heap_fifos(heap, cls) : xmc_load_fixed64(&heap->fifo_table[cls]);
 }
 /* Where the page map begins, and above that the number of pages */
 XMC_FN xmc_u64 xmc_fixed_map(XMC_GLOBAL xmcHeap *heap) {
@@ -45,7 +45,7 @@ XMC_FN xmc_u64 xmc_fixed_map(XMC_GLOBAL xmcHeap *heap) {
 
 /* On GPUs a program for one geometry reads FIFOs and entries of the page map beside the header's number, not after it:
  * what it saw counts only if the number is the right one. */
-#define XMC_LOOKS_FIRST (XMC_GEOMETRY && XMC_SIMT)
+#define XMC_LOOKS_FIRST (XMC_SIMT && XMC_GEOMETRY_FIFOS > 0)
 
 XMC_FN xmc_u32 xmc_slab_class(xmc_u32 cls) { return cls + XMC_CLASSES; }
 

@@ -291,7 +291,7 @@ static cl_int xmc_create(xmc_heap heap, size_t bytes, const xmc_image *image) {
   status = image ? xmc_plan_as(heap, image->header) : xmc_plan(heap, bytes);
   if (status != CL_SUCCESS)
     return status;
-  xmc_write_options(&heap->probe, &heap->settings, NULL, heap->options);
+  xmc_write_options(&heap->probe, &heap->settings, heap->options);
   heap->queue = clCreateCommandQueue(heap->context, heap->device, 0, &status);
   if (status != CL_SUCCESS)
     return status;
@@ -301,9 +301,8 @@ static cl_int xmc_create(xmc_heap heap, size_t bytes, const xmc_image *image) {
   status = xmc_allocate(heap, bytes);
   if (status == CL_SUCCESS)
     status = image ? image->fill(heap, image->data) : xmc_initialise(heap, heap->queue);
-  /* A loaded heap's data may move when it is reset. */
-  if (status == CL_SUCCESS && !image)
-    xmc_write_options(&heap->probe, &heap->settings, &heap->header, heap->options);
+  if (status == CL_SUCCESS && !image) /* a loaded heap's data may move when it is reset */
+    xmc_write_geometry(&heap->header, heap->geometry);
   if (status == CL_SUCCESS)
     xmc_open_to_host(heap);
   return status;

@@ -92,31 +92,22 @@ static const char *xmc_find_macro(const char *options, const char *macro, size_t
   return last;
 }
 
-/* The macro's value in a program's options, 0 if they lack it */
-static unsigned long long xmc_macro_value(const char *options, const char *macro) {
-  const char *value = xmc_find_macro(options, macro, strlen(macro));
-  return value ? strtoull(value, NULL, 10) : 0;
-}
-
 /* Was the program built for any heap, or for those of this geometry? */
-static int xmc_geometry_agrees(const char *heap_options, const char *program_options) {
-  unsigned long long built = xmc_macro_value(program_options, "-DXMC_GEOMETRY=");
-  return !built || xmc_macro_value(program_options, "-DXMC_ANY_HEAP=") ||
-         built == xmc_macro_value(heap_options, "-DXMC_GEOMETRY=");
+static int xmc_geometry_agrees(xmc_heap heap, const char *program_options) {
+  static const char macro[] = "-DXMC_GEOMETRY=";
+  const char *built = xmc_find_macro(program_options, macro, strlen(macro));
+  unsigned long long number = built ? strtoull(built, NULL, 10) : 0;
+  return !number || number == heap->header.geometry;
 }
 
 /* Does every macro of the library that a program was built with have the value that the heap asks for? */
 static int xmc_options_agree(const char *heap_options, const char *program_options) {
-  static const char geometry[] = "-DXMC_GEOMETRY";
   const char *macro = heap_options;
-  if (!xmc_geometry_agrees(heap_options, program_options))
-    return 0;
   while ((macro = strstr(macro, "-DXMC_")) != NULL) {
     size_t name = strcspn(macro, "=") + 1;
     const char *wanted = macro + name, *built = xmc_find_macro(program_options, macro, name);
     size_t n = strcspn(wanted, " ");
-    if (built && strncmp(macro, geometry, strlen(geometry)) != 0 &&
-        (strncmp(wanted, built, n) != 0 || strcspn(built, " \t\n") != n))
+    if (built && (strncmp(wanted, built, n) != 0 || strcspn(built, " \t\n") != n))
       return 0;
     macro = wanted;
   }
@@ -135,7 +126,8 @@ static cl_int xmc_check_program(xmc_heap heap, cl_program program) {
   if (!options)
     return CL_OUT_OF_HOST_MEMORY;
   status = clGetProgramBuildInfo(program, heap->device, CL_PROGRAM_BUILD_OPTIONS, bytes, options, NULL);
-  if (status == CL_SUCCESS && !xmc_options_agree(heap->options, options))
+  if (status == CL_SUCCESS &&
+      (!xmc_options_agree(heap->options, options) || !xmc_geometry_agrees(heap, options)))
     status = XMC_HEAP_MISMATCH;
   free(options);
   return status;

@@ -17,12 +17,13 @@ static void xmc_add_number(char *options, const char *name, xmc_u64 value) {
 }
 
 /* The constants that arena.h reads instead of a header */
-static void xmc_add_geometry(char *options, const xmcHeap *heap) {
+void xmc_write_geometry(const xmcHeap *heap, char *options) {
   xmc_u32 fifos = xmc_fifos_count(heap->fifo_table[0]), cls;
   char name[] = "_INDEX0";
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++)
     if (xmc_fifos_count(heap->fifo_table[cls]) != fifos)
       fifos = 0;
+  options[0] = 0;
   xmc_add_number(options, "", heap->geometry);
   xmc_add_number(options, "_DATA", heap->data);
   xmc_add_number(options, "_WORDS", heap->words);
@@ -35,8 +36,7 @@ static void xmc_add_geometry(char *options, const xmcHeap *heap) {
     xmc_add_number(options, name, heap->index[cls]);
 }
 
-void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, const xmcHeap *geometry,
-                       char *options) {
+void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, char *options) {
   snprintf(options, XMC_OPTIONS_BYTES,
            "-cl-std=%s -DXMC_NVIDIA=%d -DXMC_NVIDIA_REDUX=%d -DXMC_C11_ATOMICS=%d -DXMC_SIMT=%d "
            "-DXMC_HAS_SUBGROUPS=%d -DXMC_COALESCING=%d -DXMC_DEBUG=%d -DXMC_PROGRAM_SCOPE=%d",
@@ -49,12 +49,12 @@ void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, con
     xmc_add_option(options, "-DXMC_SCOPE=memory_scope_all_svm_devices");
   else if (probe->c11)
     xmc_add_option(options, "-DXMC_SCOPE=memory_scope_device");
-  if (geometry)
-    xmc_add_geometry(options, geometry);
-  else
-    xmc_add_option(options, "-DXMC_GEOMETRY=0");
 }
 
 const char *xmcGetBuildOptions(xmc_heap heap) {
   return xmc_check_handle(heap) == CL_SUCCESS ? heap->options : NULL;
+}
+
+const char *xmcGetGeometryOptions(xmc_heap heap) {
+  return xmc_check_handle(heap) == CL_SUCCESS ? heap->geometry : NULL;
 }

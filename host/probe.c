@@ -46,7 +46,7 @@ static int xmc_path_works(const xmc_bench *bench, const char *std, const char *p
   snprintf(probe->std, sizeof probe->std, "%s", std);
   snprintf(probe->path, sizeof probe->path, "%s, OpenCL C %s", path, std + 2);
   xmc_say(probe, "try %s:", probe->path);
-  xmc_write_options(probe, &plain, NULL, options);
+  xmc_write_options(probe, &plain, options);
   if (!xmc_atomics_work(bench, options) || (probe->simt && !xmc_lanes_work(bench, options)) ||
       !xmc_library_builds(bench, options))
     return 0;
@@ -93,7 +93,7 @@ static void xmc_choose_subgroups(const xmc_bench *bench, const char *extensions)
   }
   xmc_say(probe, "sub-group collectives:");
   probe->subgroups = 1;
-  xmc_write_options(probe, &plain, NULL, options);
+  xmc_write_options(probe, &plain, options);
   probe->subgroups = xmc_subgroups_work(bench, options);
   if (probe->subgroups)
     xmc_say(probe, "  ballot, broadcast and scan compute right: taken");
@@ -119,10 +119,10 @@ static void xmc_choose_svm(const xmc_bench *bench, cl_uint version) {
   probe->svm_scope = probe->gpu && probe->c11 && (probe->svm & CL_DEVICE_SVM_ATOMICS) &&
                      xmc_scope_is_declared(probe->device, version);
   if (probe->svm_scope) {
-    xmc_write_options(probe, &fine, NULL, options);
+    xmc_write_options(probe, &fine, options);
     probe->svm_scope = xmc_atomics_work(bench, options);
   }
-  xmc_write_options(probe, &fine, NULL, options);
+  xmc_write_options(probe, &fine, options);
   probe->svm_alias = xmc_svm_alias_works(bench, options);
   xmc_say(probe, "shared virtual memory: %s%s; kernels get %s",
           probe->svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER ? "fine" : "coarse",
@@ -144,7 +144,7 @@ static void xmc_choose_program_scope(const xmc_bench *bench, cl_uint version) {
     return;
   }
   probe->program_scope = 1;
-  xmc_write_options(probe, &plain, NULL, options);
+  xmc_write_options(probe, &plain, options);
   probe->program_scope = xmc_program_scope_works(bench, options);
   xmc_say(probe, "default heap: variables at program scope %s",
           probe->program_scope ? "keep its address" : "do not keep an address");

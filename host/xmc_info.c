@@ -16,7 +16,7 @@ static void print_lines(const char *text) {
 static void print_options(const xmc_probe *probe) {
   static const xmc_settings plain = {XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0};
   char options[XMC_OPTIONS_BYTES];
-  xmc_write_options(probe, &plain, NULL, options);
+  xmc_write_options(probe, &plain, options);
   printf("  options  %s\n", options);
 }
 
