@@ -92,9 +92,15 @@ XMC_FN int xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL cons
   xmc_u64 page = offset >> XMC_PAGE_SHIFT;
   int inside = (XMC_LOOKS_FIRST || view.ours) & (page < view.map >> 32);
   xmc_u64 at = (view.map & 0xffffffffu) + 8u * page;
-  /* No branch before the access: the header's first word stands in for an entry that is not there. */
-  xmc_u64 entry = xmc_load_relaxed64((XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + (inside ? at : 0))), n;
-  xmc_u32 low = inside & view.ours ? (xmc_u32)entry : XMC_MAP_NONE, back = xmc_map_back(low), block;
+  /* On GPUs no branch before the access: the header's first word stands in for an entry that is not there. On CPUs a branch,
+   * which is foreseen, for the access shall not wait for the header. */
+  xmc_u64 entry =
+      XMC_SIMT || inside
+          ? xmc_load_relaxed64((XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + (inside ? at : 0)))
+          : 0;
+  xmc_u64 n;
+  xmc_u32 low = (XMC_LOOKS_FIRST ? inside & view.ours : inside) ? (xmc_u32)entry : XMC_MAP_NONE;
+  xmc_u32 back = xmc_map_back(low), block;
   xmc_u32 inverse = xmc_map_inverse(entry);
   XMC_AFRESH(inverse); /* else it is multiplied in 64 bits */
   place->rest = ((xmc_u32)offset & (XMC_PAGE_BYTES - 1u)) + (back << XMC_PAGE_SHIFT);

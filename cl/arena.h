@@ -162,8 +162,13 @@ typedef struct xmc_fifo {
   xmc_u64 message[XMC_FIFO_SIZE]; /* message n is at n % XMC_FIFO_SIZE */
 } xmc_fifo;
 
+/* The bitmaps (bitmap.cl) */
+#define XMC_BUSY 0u
+#define XMC_PARKED 1u
+#define XMC_WHOLE 2u
+#define XMC_BITMAPS 3u
 #define XMC_BITMAP_LEVELS 4
-typedef struct xmc_bitmap {         /* bitmap.cl */
+typedef struct xmc_bitmap {
   xmc_u64 level[XMC_BITMAP_LEVELS]; /* byte offsets in the arena */
 } xmc_bitmap;
 
@@ -186,9 +191,7 @@ typedef struct xmcHeap {
   xmc_u64 bytes;      /* size of the arena */
   xmc_u32 slots;      /* stride of the busy bitmap: most FIFOs a class, a multiple of 64; 0 = unbuffered */
   xmc_u32 coalescing; /* XMC_COALESCE_…: with compartments a free looks for their headers */
-  xmc_bitmap busy;
-  xmc_bitmap parked;
-  xmc_bitmap whole;
+  xmc_bitmap bitmaps[XMC_BITMAPS];
   xmc_u64 index[XMC_INDEX_LEVELS]; /* span_index.cl */
   xmc_u64 data_room;               /* bytes from the end of the tables to the end of the arena */
   xmc_u32 fifo_start;              /* first sequence number of every FIFO */
@@ -252,6 +255,23 @@ XMC_FN xmc_u64 xmc_fifos_entry(xmc_u32 first, xmc_u32 count) { return (xmc_u64)c
 XMC_FN xmc_u64 xmc_heap_fifos(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
   return XMC_GEOMETRY_FIFOS ? xmc_fifos_entry(XMC_FIRST_FIFO + cls * XMC_GEOMETRY_FIFOS, XMC_GEOMETRY_FIFOS)
                             : heap->fifo_table[cls];
+}
+/* Where a level of a bitmap begins: level 0 has a bit for each of its items, each further one a bit for a word below. */
+XMC_FN xmc_u32 xmc_bitmap_items(XMC_GLOBAL xmcHeap *heap, xmc_u32 map) {
+  return map == XMC_BUSY     ? xmc_heap_slots(heap) * XMC_ALL_CLASSES
+         : map == XMC_PARKED ? xmc_heap_spans(heap) * XMC_SPAN_PAGES * XMC_ALL_CLASSES
+                             : xmc_heap_pages(heap);
+}
+XMC_FN xmc_u64 xmc_heap_bitmap(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 level) {
+#if XMC_GEOMETRY
+  xmc_u64 at = map == XMC_BUSY     ? XMC_GEOMETRY_BUSY
+               : map == XMC_PARKED ? XMC_GEOMETRY_PARKED
+                                   : XMC_GEOMETRY_WHOLE;
+  xmc_u32 a = (xmc_bitmap_items(heap, map) + 63u) / 64u, b = (a + 63u) / 64u, c = (b + 63u) / 64u;
+  return at + 8u * (level == 0 ? 0 : level == 1 ? a : level == 2 ? a + b : a + b + c);
+#else
+  return heap->bitmaps[map].level[level];
+#endif
 }
 /* Is this a heap of the layout and geometry that the program was built for? */
 XMC_FN int xmc_heap_is_ours(XMC_GLOBAL xmcHeap *heap) {

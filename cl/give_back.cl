@@ -77,7 +77,7 @@ XMC_FN void xmc_seat_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, x
     return;
   }
   item = cls * xmc_heap_slots(heap) + fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls));
-  xmc_bitmap_ensure(heap, &heap->busy, item);
+  xmc_bitmap_ensure(heap, XMC_BUSY, item);
 }
 
 /* All blocks of a Superblock that nobody answered for were released together, and that retired it; used: its word before,

@@ -87,7 +87,7 @@ XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, x
     XMC_AFRESH(end);
     pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES;
     low = cls * pages;
-    item = xmc_bitmap_find_from(heap, &heap->parked, low, end * pages, low + xmc_any_number(me) % pages);
+    item = xmc_bitmap_find_from(heap, XMC_PARKED, low, end * pages, low + xmc_any_number(me) % pages);
     if (item == XMC_NONE)
       return 0;
     pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES;
@@ -96,7 +96,7 @@ XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, x
     pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES;
     if (claim && (xmc_class_is_small(item / pages) || xmc_is_parked(heap, xmc_claim_id(claim))))
       return claim;
-    xmc_bitmap_clear(heap, &heap->parked, item); /* none is left; then another look */
+    xmc_bitmap_clear(heap, XMC_PARKED, item); /* none is left; then another look */
     XMC_AFRESH(item);
     if (claim && !xmc_is_parked(heap, xmc_claim_id(claim)))
       return claim;
@@ -104,7 +104,7 @@ XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, x
       claim = xmc_page_unpark(heap, me, item / pages, item % pages, want);
     XMC_AFRESH(item);
     if (claim) {
-      xmc_bitmap_set(heap, &heap->parked, item);
+      xmc_bitmap_set(heap, XMC_PARKED, item);
       return claim;
     }
   } while (!xmc_search_is_choosy(search));
@@ -115,7 +115,7 @@ XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, x
 XMC_FN void xmc_fifo_mark_idle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
-  xmc_bitmap_clear(heap, &heap->busy, cls * xmc_heap_slots(heap) + slot);
+  xmc_bitmap_clear(heap, XMC_BUSY, cls * xmc_heap_slots(heap) + slot);
   if (xmc_active_id(xmc_load_relaxed64(&fifo->active)) != XMC_NONE || !xmc_fifo_is_empty(fifo))
     xmc_fifo_mark_busy(heap, cls, slot);
 }
@@ -154,7 +154,7 @@ XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
   XMC_ROLLED
   for (;;) {
     XMC_AFRESH(end);
-    item = xmc_bitmap_find(heap, &heap->busy, item, end);
+    item = xmc_bitmap_find(heap, XMC_BUSY, item, end);
     if (item == XMC_NONE) { /* once more, from the first one on */
       item = again;
       again = XMC_NONE;

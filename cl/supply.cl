@@ -96,7 +96,7 @@ XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_number(XMC_GLOBAL xmcHeap *heap, xmc_u32 nu
 }
 XMC_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   XMC_AFRESH64(heap);
-  xmc_bitmap_set(heap, &heap->busy, cls * xmc_heap_slots(heap) + slot);
+  xmc_bitmap_set(heap, XMC_BUSY, cls * xmc_heap_slots(heap) + slot);
 }
 
 /* Hints at pages: 0, or a page + 1 in bits 0..22 and log2 of the pages of a run there in bits 23..25. */
@@ -135,7 +135,7 @@ XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
   while (xmc_word_class(w) == cls && (w & XMC_WORD_LISTED)) { /* else another one took the duty away */
     old = xmc_cas_release64(word, w, w | XMC_WORD_PARKED);
     if (old == w) {
-      xmc_bitmap_set(heap, &heap->parked, cls * xmc_heap_spans(heap) * XMC_SPAN_PAGES + xmc_any_page(id));
+      xmc_bitmap_set(heap, XMC_PARKED, cls * xmc_heap_spans(heap) * XMC_SPAN_PAGES + xmc_any_page(id));
       if (xmc_word_is_whole(w))
         xmc_whole_add(heap, xmc_any_page(id));
       return;
@@ -223,7 +223,7 @@ XMC_FN xmc_u32 xmc_slab_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
   xmc_say_whole(heap, words, cls, id, set);
   if (set & ~w & XMC_WORD_PARKED) {
     item = cls * xmc_heap_spans(heap) * XMC_SPAN_PAGES + xmc_any_page(id);
-    xmc_bitmap_ensure(heap, &heap->parked, item);
+    xmc_bitmap_ensure(heap, XMC_PARKED, item);
   } else if (!(w & XMC_WORD_LISTED))
     return id;
   /* Somebody answers for the slab. If it is wholly free and another one is in use here, it goes. */

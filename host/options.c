@@ -32,6 +32,9 @@ void xmc_write_geometry(const xmcHeap *heap, char *options) {
   xmc_add_number(options, "_LANES", heap->lanes);
   xmc_add_number(options, "_SLOTS", heap->slots);
   xmc_add_number(options, "_FIFOS", fifos);
+  xmc_add_number(options, "_BUSY", heap->bitmaps[XMC_BUSY].level[0]);
+  xmc_add_number(options, "_PARKED", heap->bitmaps[XMC_PARKED].level[0]);
+  xmc_add_number(options, "_WHOLE", heap->bitmaps[XMC_WHOLE].level[0]);
   for (cls = 0; cls < XMC_INDEX_LEVELS; cls++, name[6]++)
     xmc_add_number(options, name, heap->index[cls]);
 }

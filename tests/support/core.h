@@ -34,7 +34,7 @@ static inline void core_step(void) {
 /* As in a program for one geometry: that of the last heap made */
 #define CORE_GEOMETRY_NUMBER 1u
 static struct {
-  uint64_t data, words, index[5];
+  uint64_t data, words, index[5], busy, parked, whole;
   uint32_t map, pages, lanes, slots, fifos;
 } core_geometry;
 #define XMC_GEOMETRY CORE_GEOMETRY_NUMBER
@@ -45,6 +45,9 @@ static struct {
 #define XMC_GEOMETRY_LANES core_geometry.lanes
 #define XMC_GEOMETRY_SLOTS core_geometry.slots
 #define XMC_GEOMETRY_FIFOS core_geometry.fifos
+#define XMC_GEOMETRY_BUSY core_geometry.busy
+#define XMC_GEOMETRY_PARKED core_geometry.parked
+#define XMC_GEOMETRY_WHOLE core_geometry.whole
 #define XMC_GEOMETRY_INDEX0 core_geometry.index[0]
 #define XMC_GEOMETRY_INDEX1 core_geometry.index[1]
 #define XMC_GEOMETRY_INDEX2 core_geometry.index[2]
@@ -67,6 +70,9 @@ static inline void core_geometry_set(const xmcHeap *heap) {
   core_geometry.lanes = heap->lanes;
   core_geometry.slots = heap->slots;
   core_geometry.fifos = xmc_fifos_count(heap->fifo_table[0]);
+  core_geometry.busy = heap->bitmaps[XMC_BUSY].level[0];
+  core_geometry.parked = heap->bitmaps[XMC_PARKED].level[0];
+  core_geometry.whole = heap->bitmaps[XMC_WHOLE].level[0];
   for (i = 0; i < XMC_INDEX_LEVELS; i++)
     core_geometry.index[i] = heap->index[i];
   for (i = 0; i < XMC_ALL_CLASSES; i++)
