@@ -37,6 +37,7 @@ typedef struct bench_options {
   int coalescing;        /* XMC_COALESCE_… */
   long fifos;            /* FIFOs a class, or XMC_FIFOS_DEFAULT */
   int backing;           /* XMC_BACKING_… */
+  int one_geometry;      /* 1: programs with xmcGetGeometryOptions */
   int peers;
   const char *csv, *json;
 } bench_options;

@@ -234,10 +234,12 @@ static const char *kernel_source(const char *file) {
 }
 
 static cl_program get_program(bench *b, xmc_heap heap, const char *file) {
-  const char *options = xmcGetBuildOptions(heap);
+  char options[2048];
   const char *sources[2] = {kernel_source("common.h"), kernel_source(file)};
   bench_program *p;
   cl_int error;
+  snprintf(options, sizeof options, "%s %s", xmcGetBuildOptions(heap),
+           b->options.one_geometry ? xmcGetGeometryOptions(heap) : "");
   for (p = b->programs; p; p = p->next)
     if (strcmp(p->file, file) == 0 && strcmp(p->options, options) == 0)
       return p->program;

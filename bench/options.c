@@ -18,6 +18,7 @@ static const char usage[] =
     "  --coalescing MODE    none, compartment or class; default class\n"
     "  --fifos N            FIFOs a size class; 0: none; default: one a resident sub-group\n"
     "  --backing KIND       buffer, svm or svm_fine; default buffer\n"
+    "  --geometry KIND      any, or one: programs for the one geometry of their heap; default any\n"
     "  --peers on|off       measure other allocators too; default on\n"
     "  --peer-seconds S     stop a peer that takes longer for one row; default 20\n"
     "  --csv FILE           write the rows, as they come, as allocator,workload,params,threads,bytes,\n"
@@ -74,6 +75,7 @@ static const char *set_option(bench_options *o, const char *name, const char *va
   static const int mode_values[] = {XMC_COALESCE_NONE, XMC_COALESCE_COMPARTMENT, XMC_COALESCE_CLASS};
   static const char *const backings[] = {"buffer", "svm", "svm_fine", NULL};
   static const int backing_values[] = {XMC_BACKING_BUFFER, XMC_BACKING_SVM, XMC_BACKING_SVM_FINE};
+  static const char *const geometries[] = {"any", "one", NULL};
   static const char *const switches[] = {"off", "on", NULL};
   long n;
   int word;
@@ -109,6 +111,10 @@ static const char *set_option(bench_options *o, const char *name, const char *va
     if ((word = parse_word(value, backings)) < 0)
       return "buffer, svm or svm_fine";
     o->backing = backing_values[word];
+  } else if (strcmp(name, "--geometry") == 0) {
+    if ((word = parse_word(value, geometries)) < 0)
+      return "any or one";
+    o->one_geometry = word;
   } else if (strcmp(name, "--peers") == 0) {
     if ((word = parse_word(value, switches)) < 0)
       return "on or off";

@@ -16,7 +16,7 @@ XMC_FN XMC_GLOBAL char *xmc_block_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 data, xmc
          ((xmc_class_is_small(cls) ? xmc_id_row(id) : 0) * 32u + bit) * xmc_class_bytes(cls);
 }
 XMC_FN XMC_GLOBAL char *xmc_block_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 bit) {
-  return xmc_block_at(heap, (xmc_u32)(heap->data >> 4), cls, id, bit);
+  return xmc_block_at(heap, (xmc_u32)(xmc_heap_data(heap) >> 4), cls, id, bit);
 }
 
 /* Makes a claimed run a Memoryblock. */
@@ -66,14 +66,23 @@ typedef struct xmc_place {
 /* What a release needs of the header, read at once. (Structures go by pointer: for those that functions
  * return, LLVM makes what Oclgrind lacks.) */
 typedef struct xmc_map_view {
-  xmc_u64 magic, data;
+  int ours;
+  xmc_u64 data;
   xmc_u32 words; /* where they begin, in words from the arena's start */
   xmc_u64 map;   /* page_map, and pages above it */
 } xmc_map_view;
 XMC_FN void xmc_map_view_read(XMC_GLOBAL xmcHeap *heap, xmc_map_view *view) {
-  xmc_u64 words;
-  xmc_load_four_if(heap != 0, &heap->magic, &view->magic, &view->data, &words, &view->map);
+#if XMC_GEOMETRY
+  view->ours = xmc_load_fixed64(&heap->geometry) == XMC_GEOMETRY;
+  view->data = xmc_heap_data(heap);
+  view->words = xmc_words(heap);
+  view->map = xmc_fixed_map(heap);
+#else
+  xmc_u64 magic, words;
+  xmc_load_four_if(heap != 0, &heap->magic, &magic, &view->data, &words, &view->map);
+  view->ours = magic == XMC_MAGIC;
   view->words = (xmc_u32)(words >> 3);
+#endif
 }
 
 /* 1: a Basicblock begins there. */
@@ -81,11 +90,17 @@ XMC_FN int xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL cons
                     xmc_place *place) {
   xmc_u64 offset = (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap) - view.data;
   xmc_u64 page = offset >> XMC_PAGE_SHIFT;
-  int inside = (view.magic == XMC_MAGIC) & (page < view.map >> 32);
+  int inside = (XMC_LOOKS_FIRST || view.ours) & (page < view.map >> 32);
   xmc_u64 at = (view.map & 0xffffffffu) + 8u * page;
-  /* No branch before the access: the header's first word stands in for an entry that is not there. */
-  xmc_u64 entry = xmc_load_relaxed64((XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + (inside ? at : 0))), n;
-  xmc_u32 low = inside ? (xmc_u32)entry : XMC_MAP_NONE, back = xmc_map_back(low), block;
+  /* On GPUs no branch before the access: the header's first word stands in for an entry that is not there. On CPUs a branch,
+   * which is foreseen, for the access shall not wait for the header. */
+  xmc_u64 entry =
+      XMC_SIMT || inside
+          ? xmc_load_relaxed64((XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + (inside ? at : 0)))
+          : 0;
+  xmc_u64 n;
+  xmc_u32 low = (XMC_LOOKS_FIRST ? inside & view.ours : inside) ? (xmc_u32)entry : XMC_MAP_NONE;
+  xmc_u32 back = xmc_map_back(low), block;
   xmc_u32 inverse = xmc_map_inverse(entry);
   XMC_AFRESH(inverse); /* else it is multiplied in 64 bits */
   place->rest = ((xmc_u32)offset & (XMC_PAGE_BYTES - 1u)) + (back << XMC_PAGE_SHIFT);

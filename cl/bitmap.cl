@@ -19,18 +19,16 @@
 #include "platform.h"
 
 /* The word of a level where the bit number i is */
-XMC_FN XMC_GLOBAL xmc_u64 *xmc_bitmap_word(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map,
-                                           xmc_u32 level, xmc_u32 i) {
+XMC_FN XMC_GLOBAL xmc_u64 *xmc_bitmap_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 level, xmc_u32 i) {
   XMC_AFRESH64(heap);
-  return xmc_at64(heap, map->level[level]) + (i >> 6);
+  return xmc_at64(heap, xmc_heap_bitmap(heap, map, level)) + (i >> 6);
 }
 
 /* Sets the bit number i of a level. 1 if its word was empty: then the caller answers for the level above. */
-XMC_FN int xmc_bitmap_fill(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 level,
-                           xmc_u32 i) {
+XMC_FN int xmc_bitmap_fill(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 level, xmc_u32 i) {
   return xmc_or_hint64(xmc_bitmap_word(heap, map, level, i), (xmc_u64)1 << (i & 63u)) == 0;
 }
-XMC_FN void xmc_bitmap_set(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 item) {
+XMC_FN void xmc_bitmap_set(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) {
   if (!xmc_bitmap_fill(heap, map, 0, item))
     return;
   XMC_AFRESH(item);
@@ -40,12 +38,12 @@ XMC_FN void xmc_bitmap_set(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap
 
 /* The same where the bit is most often set already, for a caller who gave the item the thing by a read-modify-write and
  * used its value. */
-XMC_FN void xmc_bitmap_ensure(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 item) {
+XMC_FN void xmc_bitmap_ensure(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) {
   if (!XMC_USED_IS_DONE || !(xmc_load_relaxed64(xmc_bitmap_word(heap, map, 0, item)) >> (item & 63u) & 1u))
     xmc_bitmap_set(heap, map, item);
 }
 
-XMC_FN void xmc_bitmap_clear(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 item) {
+XMC_FN void xmc_bitmap_clear(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) {
   xmc_u32 level, up;
   xmc_u64 bit;
   XMC_AFRESH64(heap);
@@ -66,13 +64,12 @@ XMC_FN void xmc_bitmap_clear(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitm
   }
 }
 
-XMC_FN int xmc_bitmap_has(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 item) {
+XMC_FN int xmc_bitmap_has(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) {
   return (int)(xmc_load_relaxed64(xmc_bitmap_word(heap, map, 0, item)) >> (item & 63u) & 1u);
 }
 
 /* The lowest set item in [low, high), or XMC_NONE */
-XMC_FN xmc_u32 xmc_bitmap_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 low,
-                               xmc_u32 high) {
+XMC_FN xmc_u32 xmc_bitmap_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 low, xmc_u32 high) {
   XMC_AFRESH64(heap);
   xmc_u32 level = 0, i;
   xmc_u64 bits;
@@ -93,8 +90,8 @@ XMC_FN xmc_u32 xmc_bitmap_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bi
 
 /* From start upwards, then from low: so that callers with different starts find different items. Nothing is
  * found outside [low, high), wherever start lies. */
-XMC_FN xmc_u32 xmc_bitmap_find_from(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 low,
-                                    xmc_u32 high, xmc_u32 start) {
+XMC_FN xmc_u32 xmc_bitmap_find_from(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 low, xmc_u32 high,
+                                    xmc_u32 start) {
   XMC_AFRESH64(heap);
   xmc_u32 item = xmc_bitmap_find(heap, map, start, high);
   return item != XMC_NONE ? item : xmc_bitmap_find(heap, map, low, start < high ? start : high);

@@ -53,7 +53,7 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 w
   if (seat.fifo != XMC_NONE && xmc_cas_hint64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
                                               xmc_active_next(seat.active, id)) == seat.active) {
     if (xmc_active_id(seat.active) == XMC_NONE) /* else it is marked already */
-      xmc_fifo_mark_busy(heap, cls, seat.fifo - xmc_fifos_first(heap->fifo_table[cls]));
+      xmc_fifo_mark_busy(heap, cls, seat.fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls)));
     return;
   }
   xmc_put(heap, cls, xmc_fifo_slot(heap, me, cls), id);
@@ -81,11 +81,6 @@ XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_
 #define XMC_DEBUG_REMEMBER(heap, page, pages, cls, first) ((void)0)
 #endif
 
-/* Where the page map begins, and above that the number of pages: what taking pages needs of the header */
-XMC_FN xmc_u64 xmc_map_read(XMC_GLOBAL xmcHeap *heap) {
-  return xmc_load_fixed64((XMC_GLOBAL const xmc_u64 *)&heap->page_map);
-}
-
 /* Where a slot looks first for pages of a class: each class and slot has a place of its own, as long as the heap has room
  * for all. From the lowest class up they take 19 times 1 page a slot and 4 times 2, 4, 8 and 16, at multiples of that. On CPU
  * devices each slot has a span instead: words in one cache line would wander between the cores. */
@@ -95,12 +90,12 @@ XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls)
   if (order > 0) /* 20, 28, 48, 80 */
     before = (0x50301c14u >> 8u * (order - 1u) & 0xffu) + (((cls - 15u) & 3u) << order);
   if (!XMC_SIMT)
-    return xmc_slot_hint(me, heap->lanes) * XMC_SPAN_PAGES + before % XMC_SPAN_PAGES;
-  return before * heap->lanes + (xmc_slot_hint(me, heap->lanes) << order);
+    return xmc_slot_hint(me, xmc_heap_lanes(heap)) * XMC_SPAN_PAGES + before % XMC_SPAN_PAGES;
+  return before * xmc_heap_lanes(heap) + (xmc_slot_hint(me, xmc_heap_lanes(heap)) << order);
 }
 
 /* A new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page
- * or XMC_NONE. map: xmc_map_read.
+ * or XMC_NONE. map: xmc_fixed_map.
  *
  * Where to look first is the FIFO's hint, 0 for no FIFO: the pages that this slot returned are a stack
  * (xmc_pages_return),
@@ -141,11 +136,12 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   XMC_AFRESH(cls);
   XMC_AFRESH(fifo);
   if (fifo != XMC_NONE)
-    xmc_store_relaxed32(
-        &xmc_fifo_number(heap, fifo)->hint,
-        next ? next
-             : XMC_HINT_ONWARD |
-                   XMC_HINT(page + (order > 0 ? heap->lanes << order : XMC_PAGE_CLASSES * heap->lanes), 0));
+    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint,
+                        next ? next
+                             : XMC_HINT_ONWARD |
+                                   XMC_HINT(page + (order > 0 ? xmc_heap_lanes(heap) << order
+                                                              : XMC_PAGE_CLASSES * xmc_heap_lanes(heap)),
+                                            0));
   return page;
 }
 
@@ -171,12 +167,12 @@ XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   xmc_u32 place = xmc_lowest32(xmc_claim_mask(slab)), left = xmc_slab_blocks(cls) - 32u * place;
   xmc_u32 count = left < 32u ? left : 32u, take = xmc_count_mask(want < count ? want : count);
   xmc_u32 id = xmc_superblock_id(xmc_slab_page(xmc_claim_id(slab)), place), scarce = xmc_scarce_near(heap);
-  *data = (xmc_u32)(xmc_load_fixed64(&heap->data) >> 4);
+  *data = (xmc_u32)(xmc_fixed_data(heap) >> 4);
   xmc_superblock_start(heap, me, words, cls, id, count, take, seat, scarce);
   return xmc_claim_make(id, take);
 }
 
-/* Carves a new Superblock out of 2^order free pages. map: xmc_map_read. */
+/* Carves a new Superblock out of 2^order free pages. map: xmc_fixed_map. */
 XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                                       xmc_u32 order, xmc_u64 map, xmc_seat seat, xmc_u32 *data) {
   xmc_u32 page = xmc_pages_take(heap, me, cls, order, map, seat.fifo, seat.hint), count, take, scarce, words;
@@ -184,8 +180,8 @@ XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
     return 0;
   XMC_AFRESH64(heap); /* what comes next is on its way while the page map is written */
   scarce = xmc_scarce_near(heap);
-  *data = (xmc_u32)(xmc_load_fixed64(&heap->data) >> 4);
-  words = (xmc_u32)(xmc_load_fixed64(&heap->words) >> 3);
+  *data = (xmc_u32)(xmc_fixed_data(heap) >> 4);
+  words = (xmc_u32)(xmc_fixed_words(heap) >> 3);
   xmc_pages_enter(heap, (xmc_u32)map, page, order, cls);
   count = xmc_class_blocks(cls, 1u << order);
   take = xmc_count_mask(want < count ? want : count);
@@ -199,8 +195,8 @@ XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   XMC_AFRESH64(heap);
   xmc_u32 i, at = page | 16u, end = page + (at & -at); /* the longest run that may have begun here */
   xmc_u64 entry;
-  if (end > heap->pages)
-    end = heap->pages;
+  if (end > xmc_heap_pages(heap))
+    end = xmc_heap_pages(heap);
   XMC_ROLLED
   for (i = 1; page + i < end; i++) {
     entry = xmc_load_relaxed64(xmc_page_entry(heap, page + i));
@@ -211,7 +207,7 @@ XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
 
 /* Carves a new slab out of a free page: a claim of its first place. */
 XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_seat seat) {
-  xmc_u64 map = xmc_map_read(heap);
+  xmc_u64 map = xmc_fixed_map(heap);
   xmc_u32 page = xmc_pages_take(heap, me, cls, 0, map, seat.fifo, seat.hint), id;
   if (page == XMC_NONE)
     return 0;
@@ -257,7 +253,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     slab = seat.hint - 1u;
     w = xmc_beside64(xmc_word_at(heap, words, slab));
   }
-  map = xmc_map_read(heap);
+  map = xmc_fixed_map(heap);
   scarce = xmc_scarce_near(heap);
   if (scarce & XMC_SCARCE_NOW) /* the last resort begins with what is more likely */
     return 0;

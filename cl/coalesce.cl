@@ -94,6 +94,8 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   xmc_u32 at = XMC_NONE; /* the block: 32 * id + bit */
   seat.fifo = xmc_view_fifo(view, me);
   xmc_seat_read(heap, &seat);
+  if (XMC_LOOKS_FIRST && !view.ours)
+    return 0;
   w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
   take = xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_free(w), &w, &id);
   got = xmc_popcount32(take);
@@ -131,7 +133,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
       take = xmc_claim_mask(claim);
       id = xmc_claim_id(claim);
       /* This lane's last turn. The others know the rest: it need not stay in registers here. */
-      view.data = got ? got : (xmc_u32)(heap->data >> 4);
+      view.data = got ? got : (xmc_u32)(xmc_heap_data(heap) >> 4);
       w = seat.active = 0;
       view.words = seat.head = seat.used = seat.hint = seat.fifo = 0;
     }
@@ -151,6 +153,8 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
 #else
   seat.fifo = xmc_view_fifo(view, me);
   xmc_seat_read(heap, &seat);
+  if (XMC_LOOKS_FIRST && !view.ours)
+    return 0;
   block = xmc_active_malloc(heap, view, cls, seat.fifo, xmc_active_id(seat.active), &w);
   if (block)
     return block;
@@ -247,7 +251,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, x
   XMC_GLOBAL char *block = 0;
   if (view.count) /* an unbuffered heap takes what is parked before it carves */
     block = xmc_class_malloc_try(heap, me, view, cls);
-  if (!block && heap->magic == XMC_MAGIC)
+  if (!block && xmc_heap_is_ours(heap))
     block = xmc_class_malloc_last(heap, me, cls);
   return block;
 }
@@ -296,7 +300,7 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
   xmc_lanes group;
   xmc_u32 first, rank, got, low, high, near;
 #endif
-  if (pages + align - 1u < pages || pages + align - 1u > heap->pages)
+  if (pages + align - 1u < pages || pages + align - 1u > xmc_heap_pages(heap))
     return XMC_NONE;
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   group = xmc_lanes_matching(
@@ -367,7 +371,7 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
     used = xmc_word_make(place.cls, lanes, 0);
     was = xmc_cas_release64(xmc_word_at(heap, words, place.id), used, XMC_WORD_RETIRED);
     old = xmc_or_hint64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
-    fifos = xmc_load_fixed64(&heap->fifo_table[place.cls]);
+    fifos = xmc_fixed_fifos(heap, place.cls);
     fifo = xmc_fifos_first(fifos) + xmc_slot_hint(me, xmc_fifos_count(fifos));
     xmc_load_row(&xmc_fifo_number(heap, fifo)->active, &active, &hint, &partly);
     if (!xmc_fifos_count(fifos)) {

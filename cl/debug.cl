@@ -141,8 +141,8 @@ XMC_FN void xmc_debug_write(XMC_GLOBAL xmcHeap *heap, xmc_debug_at header, xmc_u
 /* The header in front of a user's pointer, or NULL where none can be: any pointer may come. */
 XMC_FN xmc_debug_at xmc_debug_header_of(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   xmc_u64 offset = xmc_arena_offset(heap, ptr);
-  if ((offset & 15u) || offset - heap->data >= xmc_data_bytes(heap) ||
-      offset - heap->data < XMC_DEBUG_HEADER_BYTES)
+  if ((offset & 15u) || offset - xmc_heap_data(heap) >= xmc_data_bytes(heap) ||
+      offset - xmc_heap_data(heap) < XMC_DEBUG_HEADER_BYTES)
     return 0;
   return (xmc_debug_at)ptr - 1;
 }

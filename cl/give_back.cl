@@ -76,8 +76,8 @@ XMC_FN void xmc_seat_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, x
     xmc_settle(heap, me, words, cls, id, w);
     return;
   }
-  item = cls * heap->slots + fifo - xmc_fifos_first(heap->fifo_table[cls]);
-  xmc_bitmap_ensure(heap, &heap->busy, item);
+  item = cls * xmc_heap_slots(heap) + fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls));
+  xmc_bitmap_ensure(heap, XMC_BUSY, item);
 }
 
 /* All blocks of a Superblock that nobody answered for were released together, and that retired it; used: its word before,
@@ -89,7 +89,7 @@ XMC_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
   XMC_AFRESH64(heap);
   xmc_u64 w;
   if (xmc_active_id(active) != XMC_NONE || xmc_class_is_wide(cls) ||
-      (!xmc_class_is_small(cls) && heap->pages < XMC_MANY_PAGES)) {
+      (!xmc_class_is_small(cls) && xmc_heap_pages(heap) < XMC_MANY_PAGES)) {
     xmc_superblock_gone(heap, me, words, cls, id, fifo, hint);
     return;
   }

@@ -25,13 +25,13 @@ XMC_FN xmc_u64 xmc_index_init_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_
   return word;
 }
 
-/* Of `items` bits the first `set` are set. */
-XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const xmc_bitmap *map, xmc_u32 items,
-                            xmc_u32 set, xmc_u32 i, xmc_u32 n) {
-  xmc_u32 level, w;
+/* The first `set` bits are set. */
+XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 set, xmc_u32 i, xmc_u32 n) {
+  xmc_u32 items = xmc_bitmap_items(heap, map), level, w;
   for (level = 0; level < XMC_BITMAP_LEVELS; level++) {
     for (w = i; 64u * w < items; w += n)
-      xmc_at64(heap, map->level[level])[w] = 64u * w < set ? xmc_run_mask(0, set - 64u * w) : 0;
+      xmc_at64(heap, xmc_heap_bitmap(heap, map, level))[w] =
+          64u * w < set ? xmc_run_mask(0, set - 64u * w) : 0;
     items = (items + 63u) >> 6; /* of the next level */
     set = (set + 63u) >> 6;
   }
@@ -43,9 +43,9 @@ XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
   for (c = 0; c < XMC_ALL_CLASSES; c++)
     for (w = i; w < xmc_fifos_count(heap->fifo_table[c]); w += n)
       xmc_fifo_init(fifos + xmc_fifos_first(heap->fifo_table[c]) + w, heap->fifo_start);
-  xmc_init_bitmap(heap, &heap->busy, heap->slots * XMC_ALL_CLASSES, 0, i, n);
-  xmc_init_bitmap(heap, &heap->parked, heap->spans * XMC_SPAN_PAGES * XMC_ALL_CLASSES, 0, i, n);
-  xmc_init_bitmap(heap, &heap->whole, heap->pages, heap->pages, i, n); /* nothing is watched yet */
+  xmc_init_bitmap(heap, XMC_BUSY, 0, i, n);
+  xmc_init_bitmap(heap, XMC_PARKED, 0, i, n);
+  xmc_init_bitmap(heap, XMC_WHOLE, heap->pages, i, n); /* nothing is watched yet */
   for (k = 0; k < XMC_INDEX_LEVELS; k++)
     for (w = i; w < (heap->spans + (8u << 3u * k) - 1u) >> (3u * k + 3u); w += n)
       xmc_at64(heap, heap->index[k])[w] = xmc_index_init_word(heap, k, w);
@@ -63,6 +63,7 @@ XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
 XMC_FN void xmc_init_open(XMC_GLOBAL xmcHeap *heap) {
   size_t address = (size_t)heap + (size_t)heap->data;
   heap->data += (XMC_PAGE_BYTES - (address & (XMC_PAGE_BYTES - 1u))) & (XMC_PAGE_BYTES - 1u);
+  heap->geometry = xmc_geometry_number(heap);
   heap->magic = XMC_MAGIC;
 }
 #endif

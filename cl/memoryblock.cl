@@ -184,7 +184,7 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
     if (turn - XMC_RUN_HOMES < XMC_RUN_INDEX - XMC_RUN_HOMES) {
       starts = xmc_aligned_runs(seen, order);
       if (!starts) {
-        page = ((page >> order) + heap->lanes) % (heap->pages >> order) << order;
+        page = ((page >> order) + xmc_heap_lanes(heap)) % (xmc_heap_pages(heap) >> order) << order;
         seen = xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT));
         continue;
       }
@@ -192,7 +192,7 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
       if (starts >> any)
         starts = starts >> any << any;
       page = (page & ~(XMC_SPAN_PAGES - 1u)) + xmc_lowest64(starts);
-      if (xmc_run_claim_at(heap, heap->page_map, order, page, &seen))
+      if (xmc_run_claim_at(heap, xmc_heap_map(heap), order, page, &seen))
         return page;
       continue;
     }
@@ -212,7 +212,7 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
 XMC_FN xmc_u32 xmc_memoryblock_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages) {
   XMC_AFRESH64(heap);
   xmc_u32 spans = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT;
-  return heap->spans - 1u - xmc_slot_hint(me, heap->lanes) * spans % heap->spans;
+  return xmc_heap_spans(heap) - 1u - xmc_slot_hint(me, xmc_heap_lanes(heap)) * spans % xmc_heap_spans(heap);
 }
 
 /* Claims up to `want` runs of `pages` pages, 1 to 64, in one span: their mask, and the span in *at. Looks in span `near`
@@ -226,10 +226,10 @@ XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages
   xmc_u32 order = pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, left = anywhere, span, next = 0;
   xmc_u64 mask;
   if (anywhere != XMC_NONE)
-    next = xmc_any_number(me) % heap->spans;
+    next = xmc_any_number(me) % xmc_heap_spans(heap);
   XMC_ROLLED
   for (;;) { /* again only for another span, or after the index was mended */
-    if (near < heap->spans)
+    if (near < xmc_heap_spans(heap))
       span = near;
     else if (anywhere) /* n pages in a row hold 2^k at a multiple of that, if n > 2^(k + 1) - 2 */
       span = left-- ? xmc_index_next(heap, xmc_highest32(pages + 1u) - 1u, next) : XMC_NONE;
@@ -241,7 +241,7 @@ XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages
     *at = span;
     if (mask)
       return mask;
-    if (near < heap->spans)
+    if (near < xmc_heap_spans(heap))
       near = XMC_NONE;
     else if (!anywhere)
       xmc_span_mend(heap, span, order);
@@ -298,10 +298,10 @@ XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
 XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
   XMC_AFRESH64(heap);
   xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, span = 0, n;
-  if (need > heap->spans)
+  if (need > xmc_heap_spans(heap))
     return XMC_NONE;
   XMC_ROLLED
-  while (span <= heap->spans - need) {
+  while (span <= xmc_heap_spans(heap) - need) {
     n = xmc_spans_look(heap, span, pages);
     if (n == need) {
       n = xmc_spans_claim(heap, span, pages);
@@ -321,8 +321,8 @@ XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
 #define XMC_SWEEP_SPANS (XMC_SIMT ? 512u : XMC_NONE)
 XMC_FN int xmc_index_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order) {
   XMC_AFRESH64(heap);
-  xmc_u32 span = xmc_any_number(me) % heap->spans, left, level, found = 0, orders, i, known;
-  left = heap->spans < XMC_SWEEP_SPANS ? heap->spans : XMC_SWEEP_SPANS;
+  xmc_u32 span = xmc_any_number(me) % xmc_heap_spans(heap), left, level, found = 0, orders, i, known;
+  left = xmc_heap_spans(heap) < XMC_SWEEP_SPANS ? xmc_heap_spans(heap) : XMC_SWEEP_SPANS;
   XMC_ROLLED
   for (; left > 0 && !found; left--) {
     orders = xmc_run_orders(xmc_load_relaxed64(xmc_span_word(heap, span)));
@@ -336,7 +336,7 @@ XMC_FN int xmc_index_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order) 
         found = 1;
       }
     }
-    span = span + 1u < heap->spans ? span + 1u : 0u;
+    span = span + 1u < xmc_heap_spans(heap) ? span + 1u : 0u;
   }
   return (int)found;
 }

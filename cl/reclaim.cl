@@ -84,7 +84,7 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page)
 #define XMC_RECLAIM_AGAIN 2u   /* once more, from the first page on */
 XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
   XMC_AFRESH64(heap);
-  xmc_u32 page = xmc_any_number(me) % heap->pages, state = 0, found = 0, look;
+  xmc_u32 page = xmc_any_number(me) % xmc_heap_pages(heap), state = 0, found = 0, look;
   XMC_ROLLED
   while (found < enough) {
     XMC_AFRESH(state);
@@ -150,7 +150,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     order = xmc_class_order(cls) + 1u;
     XMC_ROLLED
     while (!claim && order > 0)
-      claim = xmc_superblock_carve(heap, me, cls, want, --order, xmc_map_read(heap), seat, &unused);
+      claim = xmc_superblock_carve(heap, me, cls, want, --order, xmc_fixed_map(heap), seat, &unused);
   }
   xmc_flux_end(heap, claim != 0);
   return claim;

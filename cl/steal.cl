@@ -32,7 +32,7 @@ XMC_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   XMC_AFRESH64(heap);
   xmc_u32 id, end, take;
   xmc_u64 w, next, old;
-  if (page >= heap->pages)
+  if (page >= xmc_heap_pages(heap))
     return 0;
   take = (xmc_u32)xmc_load_relaxed64(xmc_page_entry(heap, page));
   if (xmc_map_class(take) != (cls < XMC_CLASSES ? cls : cls - XMC_CLASSES) || xmc_map_back(take))
@@ -85,18 +85,18 @@ XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, x
   do {
     XMC_AFRESH(cls);
     XMC_AFRESH(end);
-    pages = heap->spans * XMC_SPAN_PAGES;
+    pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES;
     low = cls * pages;
-    item = xmc_bitmap_find_from(heap, &heap->parked, low, end * pages, low + xmc_any_number(me) % pages);
+    item = xmc_bitmap_find_from(heap, XMC_PARKED, low, end * pages, low + xmc_any_number(me) % pages);
     if (item == XMC_NONE)
       return 0;
-    pages = heap->spans * XMC_SPAN_PAGES;
+    pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES;
     claim = xmc_page_unpark(heap, me, item / pages, item % pages, want);
     XMC_AFRESH(item);
-    pages = heap->spans * XMC_SPAN_PAGES;
+    pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES;
     if (claim && (xmc_class_is_small(item / pages) || xmc_is_parked(heap, xmc_claim_id(claim))))
       return claim;
-    xmc_bitmap_clear(heap, &heap->parked, item); /* none is left; then another look */
+    xmc_bitmap_clear(heap, XMC_PARKED, item); /* none is left; then another look */
     XMC_AFRESH(item);
     if (claim && !xmc_is_parked(heap, xmc_claim_id(claim)))
       return claim;
@@ -104,7 +104,7 @@ XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, x
       claim = xmc_page_unpark(heap, me, item / pages, item % pages, want);
     XMC_AFRESH(item);
     if (claim) {
-      xmc_bitmap_set(heap, &heap->parked, item);
+      xmc_bitmap_set(heap, XMC_PARKED, item);
       return claim;
     }
   } while (!xmc_search_is_choosy(search));
@@ -115,7 +115,7 @@ XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, x
 XMC_FN void xmc_fifo_mark_idle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
-  xmc_bitmap_clear(heap, &heap->busy, cls * heap->slots + slot);
+  xmc_bitmap_clear(heap, XMC_BUSY, cls * xmc_heap_slots(heap) + slot);
   if (xmc_active_id(xmc_load_relaxed64(&fifo->active)) != XMC_NONE || !xmc_fifo_is_empty(fifo))
     xmc_fifo_mark_busy(heap, cls, slot);
 }
@@ -126,7 +126,7 @@ XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
   xmc_seat seat;
   xmc_u64 w = 0;
   xmc_u32 id, take;
-  seat.fifo = xmc_fifos_first(heap->fifo_table[cls]) + slot;
+  seat.fifo = xmc_fifos_first(xmc_heap_fifos(heap, cls)) + slot;
   XMC_ROLLED
   do { /* again only for a next Superblock, or when somebody else moved the FIFO on */
     xmc_seat_read(heap, &seat);
@@ -145,16 +145,16 @@ XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
  * has none is empty afterwards. */
 XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end, xmc_u32 want) {
   XMC_AFRESH64(heap);
-  xmc_u32 item, again = cls * heap->slots;
+  xmc_u32 item, again = cls * xmc_heap_slots(heap);
   xmc_claim claim;
-  end *= heap->slots;
+  end *= xmc_heap_slots(heap);
   if (again >= end)
     return 0;
-  item = again + xmc_slot_hint(me, xmc_fifos_count(heap->fifo_table[cls]));
+  item = again + xmc_slot_hint(me, xmc_fifos_count(xmc_heap_fifos(heap, cls)));
   XMC_ROLLED
   for (;;) {
     XMC_AFRESH(end);
-    item = xmc_bitmap_find(heap, &heap->busy, item, end);
+    item = xmc_bitmap_find(heap, XMC_BUSY, item, end);
     if (item == XMC_NONE) { /* once more, from the first one on */
       item = again;
       again = XMC_NONE;
@@ -162,12 +162,12 @@ XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
         return 0;
       continue;
     }
-    cls = item / heap->slots;
-    claim = xmc_fifo_take(heap, cls, item - cls * heap->slots, want);
+    cls = item / xmc_heap_slots(heap);
+    claim = xmc_fifo_take(heap, cls, item - cls * xmc_heap_slots(heap), want);
     if (claim)
       return claim;
     XMC_AFRESH(item);
-    xmc_fifo_mark_idle(heap, cls, item - cls * heap->slots);
+    xmc_fifo_mark_idle(heap, cls, item - cls * xmc_heap_slots(heap));
     item++;
   }
 }

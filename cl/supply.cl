@@ -27,25 +27,55 @@
 #include "superblock.cl"
 #include "whole.cl"
 
+/* The same by loads that are issued where they stand */
+XMC_FN xmc_u64 xmc_fixed_data(XMC_GLOBAL xmcHeap *heap) {
+  return XMC_GEOMETRY ? xmc_heap_data(heap) : xmc_load_fixed64(&heap->data);
+}
+XMC_FN xmc_u64 xmc_fixed_words(XMC_GLOBAL xmcHeap *heap) {
+  return XMC_GEOMETRY ? xmc_heap_words(heap) : xmc_load_fixed64(&heap->words);
+}
+XMC_FN xmc_u64 xmc_fixed_fifos(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
+  return XMC_GEOMETRY_FIFOS ? xmc_heap_fifos(heap, cls) : xmc_load_fixed64(&heap->fifo_table[cls]);
+}
+/* Where the page map begins, and above that the number of pages */
+XMC_FN xmc_u64 xmc_fixed_map(XMC_GLOBAL xmcHeap *heap) {
+  return XMC_GEOMETRY ? (xmc_u64)xmc_heap_pages(heap) << 32 | xmc_heap_map(heap)
+                      : xmc_load_fixed64((XMC_GLOBAL const xmc_u64 *)&heap->page_map);
+}
+
+/* On GPUs a program for one geometry reads FIFOs and entries of the page map beside the header's number, not after it:
+ * what it saw counts only if the number is the right one. */
+#define XMC_LOOKS_FIRST (XMC_SIMT && XMC_GEOMETRY_FIFOS > 0)
+
 XMC_FN xmc_u32 xmc_slab_class(xmc_u32 cls) { return cls + XMC_CLASSES; }
 
 XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
-  return (XMC_GLOBAL xmc_fifo *)heap + (xmc_fifos_first(heap->fifo_table[cls]) + slot);
+  return (XMC_GLOBAL xmc_fifo *)heap + (xmc_fifos_first(xmc_heap_fifos(heap, cls)) + slot);
 }
 /* What a request needs of the header, read at once: after each acquire the caches of a GPU start anew, and
  * one field after the other would wait for as many accesses. */
 typedef struct xmc_view {
   xmc_u32 data, words;  /* where they begin, in 16 and 8 bytes from the arena's start */
-  xmc_u32 first, count; /* the class's FIFOs; none of a heap that is not ours */
+  xmc_u32 first, count; /* the class's FIFOs; none of a heap that is not ours, unless XMC_LOOKS_FIRST */
+  int ours;
 } xmc_view;
 XMC_FN void xmc_view_read(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_view *view) {
+#if XMC_GEOMETRY
+  xmc_u64 number = xmc_load_fixed64(&heap->geometry), fifos = xmc_heap_fifos(heap, cls);
+  view->data = (xmc_u32)(xmc_heap_data(heap) >> 4);
+  view->words = xmc_words(heap);
+  view->ours = number == XMC_GEOMETRY;
+  view->count = XMC_LOOKS_FIRST || view->ours ? xmc_fifos_count(fifos) : 0;
+#else
   xmc_u64 magic, data, words, map, fifos = heap->fifo_table[cls];
   xmc_load_four(&heap->magic, &magic, &data, &words, &map);
   view->data = (xmc_u32)(data >> 4);
   view->words = (xmc_u32)(words >> 3);
-  view->first = xmc_fifos_first(fifos);
   /* The second half of the words' offset, too, so that it is read together with the rest. */
-  view->count = magic == XMC_MAGIC && words >> 40 == 0 ? xmc_fifos_count(fifos) : 0;
+  view->ours = magic == XMC_MAGIC && words >> 40 == 0;
+  view->count = view->ours ? xmc_fifos_count(fifos) : 0;
+#endif
+  view->first = xmc_fifos_first(fifos);
 }
 
 /* The caller's FIFO of this class, counted as in fifo_table, or XMC_NONE in an unbuffered heap */
@@ -53,11 +83,11 @@ XMC_FN xmc_u32 xmc_view_fifo(xmc_view view, xmc_u32 me) {
   return view.count ? view.first + xmc_slot_hint(me, view.count) : XMC_NONE;
 }
 XMC_FN xmc_u32 xmc_fifo_slot(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
-  xmc_u32 count = xmc_fifos_count(heap->fifo_table[cls]);
+  xmc_u32 count = xmc_fifos_count(xmc_heap_fifos(heap, cls));
   return count ? xmc_slot_hint(me, count) : XMC_NONE;
 }
 XMC_FN xmc_u32 xmc_fifo_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
-  xmc_u64 fifos = heap->fifo_table[cls];
+  xmc_u64 fifos = xmc_heap_fifos(heap, cls);
   xmc_u32 count = xmc_fifos_count(fifos);
   return count ? xmc_fifos_first(fifos) + xmc_slot_hint(me, count) : XMC_NONE;
 }
@@ -66,7 +96,7 @@ XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_number(XMC_GLOBAL xmcHeap *heap, xmc_u32 nu
 }
 XMC_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   XMC_AFRESH64(heap);
-  xmc_bitmap_set(heap, &heap->busy, cls * heap->slots + slot);
+  xmc_bitmap_set(heap, XMC_BUSY, cls * xmc_heap_slots(heap) + slot);
 }
 
 /* Hints at pages: 0, or a page + 1 in bits 0..22 and log2 of the pages of a run there in bits 23..25. */
@@ -105,7 +135,7 @@ XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
   while (xmc_word_class(w) == cls && (w & XMC_WORD_LISTED)) { /* else another one took the duty away */
     old = xmc_cas_release64(word, w, w | XMC_WORD_PARKED);
     if (old == w) {
-      xmc_bitmap_set(heap, &heap->parked, cls * heap->spans * XMC_SPAN_PAGES + xmc_any_page(id));
+      xmc_bitmap_set(heap, XMC_PARKED, cls * xmc_heap_spans(heap) * XMC_SPAN_PAGES + xmc_any_page(id));
       if (xmc_word_is_whole(w))
         xmc_whole_add(heap, xmc_any_page(id));
       return;
@@ -126,7 +156,7 @@ XMC_FN int xmc_is_scarce(XMC_GLOBAL xmcHeap *heap) {
   return (xmc_load_relaxed64(&heap->scarce) & XMC_SCARCE_NOW) != 0;
 }
 XMC_FN int xmc_stays_parked(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
-  return !xmc_fifos_count(heap->fifo_table[cls]) || xmc_is_scarce(heap);
+  return !xmc_fifos_count(xmc_heap_fifos(heap, cls)) || xmc_is_scarce(heap);
 }
 
 /* Puts a listed Superblock into the ring of the slot, or parks it. The FIFO is marked each time: how much was in the
@@ -149,7 +179,7 @@ XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32
 XMC_FN int xmc_stays_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u64 w) {
   if (!xmc_class_is_long(cls))
     return 1;
-  if (XMC_SIMT && heap->pages < XMC_MANY_PAGES)
+  if (XMC_SIMT && xmc_heap_pages(heap) < XMC_MANY_PAGES)
     return 0;
   if (XMC_SIMT && !xmc_class_is_wide(cls))
     return 1;
@@ -192,8 +222,8 @@ XMC_FN xmc_u32 xmc_slab_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
   set |= w;
   xmc_say_whole(heap, words, cls, id, set);
   if (set & ~w & XMC_WORD_PARKED) {
-    item = cls * heap->spans * XMC_SPAN_PAGES + xmc_any_page(id);
-    xmc_bitmap_ensure(heap, &heap->parked, item);
+    item = cls * xmc_heap_spans(heap) * XMC_SPAN_PAGES + xmc_any_page(id);
+    xmc_bitmap_ensure(heap, XMC_PARKED, item);
   } else if (!(w & XMC_WORD_LISTED))
     return id;
   /* Somebody answers for the slab. If it is wholly free and another one is in use here, it goes. */
@@ -320,10 +350,10 @@ XMC_FN void xmc_fifo_moved(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat *seat
                            xmc_u32 scarce) {
   XMC_AFRESH64(heap);
   if (old != seat->active) {
-    xmc_put(heap, cls, seat->fifo - xmc_fifos_first(heap->fifo_table[cls]), next);
+    xmc_put(heap, cls, seat->fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls)), next);
     scarce = xmc_scarce_look(heap);
   } else if (xmc_active_id(old) == XMC_NONE) {
-    xmc_fifo_mark_busy(heap, cls, seat->fifo - xmc_fifos_first(heap->fifo_table[cls]));
+    xmc_fifo_mark_busy(heap, cls, seat->fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls)));
   }
   if (scarce) /* it was in nobody's sight for a moment */
     xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
@@ -429,7 +459,7 @@ XMC_FN xmc_claim xmc_slab_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
     if (old != seat->active)
       xmc_park(heap, cls, id);
     else if (xmc_active_id(old) == XMC_NONE)
-      xmc_fifo_mark_busy(heap, cls, seat->fifo - xmc_fifos_first(heap->fifo_table[cls]));
+      xmc_fifo_mark_busy(heap, cls, seat->fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls)));
     seat->active = old == seat->active ? xmc_active_next(old, id) : old;
     if (xmc_scarce_near(heap)) /* it was in nobody's sight for a moment */
       xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);

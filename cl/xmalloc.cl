@@ -25,14 +25,12 @@
 #define xmcAlignedAlloc xmc_plain_aligned_alloc
 #endif
 
-/* Is this a heap of the layout the program was built for? */
-XMC_FN int xmc_heap_is_ours(XMC_GLOBAL xmcHeap *heap) { return heap && heap->magic == XMC_MAGIC; }
-
 /* A request of pages, its address a multiple of `align` bytes, a power of two of at least a page */
 XMC_FN XMC_GLOBAL char *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t size, size_t align) {
   XMC_AFRESH64(heap);
   xmc_u32 page = XMC_NONE;
-  xmc_u64 base = (xmc_u64)(size_t)xmc_page_address(heap, 0), room = (xmc_u64)heap->pages << XMC_PAGE_SHIFT;
+  xmc_u64 base = (xmc_u64)(size_t)xmc_page_address(heap, 0), room = (xmc_u64)xmc_heap_pages(heap)
+                                                                    << XMC_PAGE_SHIFT;
   if (size <= room && align <= room &&
       !(base & (align < XMC_PAGE_BYTES ? align - 1u : XMC_PAGE_BYTES - 1u))) {
     xmc_u32 pages = (xmc_u32)(((xmc_u64)size + XMC_PAGE_BYTES - 1u) >> XMC_PAGE_SHIFT);
@@ -102,9 +100,12 @@ XMC_FN void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   xmc_map_view view;
   xmc_place place;
   XMC_OWN(heap);
-  xmc_map_view_read(heap, &view); /* while the pointer may be on its way */
+  if (!XMC_GEOMETRY)
+    xmc_map_view_read(heap, &view); /* while the pointer may be on its way */
   if (!ptr || !heap)
     return;
+  if (XMC_GEOMETRY)
+    xmc_map_view_read(heap, &view);
   if (xmc_find(heap, view, ptr, &place))
     xmc_class_free(heap, xmc_caller(), view.words, place);
   else if (xmc_heap_is_ours(heap))

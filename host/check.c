@@ -30,14 +30,14 @@ static xmc_u64 word_offset(xmcHeap *meta, xmc_u32 id) {
 static xmc_u32 word_number(xmcHeap *meta, xmc_u32 id) { return id - xmc_slab_id(meta->pages - 1u); }
 static xmc_u32 word_count(xmcHeap *meta) { return word_number(meta, meta->spans * XMC_SPAN_WORDS); }
 
-static void check_levels(xmc_checker *c, const char *name, const xmc_bitmap *map, xmc_u32 items) {
-  xmc_u32 level, w;
+static void check_levels(xmc_checker *c, const char *name, xmc_u32 map) {
+  xmc_u32 items = xmc_bitmap_items(c->meta, map), level, w;
   for (level = 1; level < XMC_BITMAP_LEVELS; level++) {
     items = (items + 63u) / 64u;
     for (w = 0; w < items; w++)
-      if (xmc_at64(c->meta, map->level[level - 1u])[w] &&
+      if (xmc_at64(c->meta, xmc_heap_bitmap(c->meta, map, level - 1u))[w] &&
           !(*xmc_bitmap_word(c->meta, map, level, w) >> (w & 63u) & 1u))
-        problem(c, XMC_PROBLEM_BITMAP, map->level[level] + 8u * (w >> 6),
+        problem(c, XMC_PROBLEM_BITMAP, xmc_heap_bitmap(c->meta, map, level) + 8u * (w >> 6),
                 "%s bitmap: level %u misses word %u below", name, level, w);
   }
 }
@@ -90,9 +90,9 @@ static void check_fifo(xmc_checker *c, xmc_u32 cls, xmc_u32 slot) {
               (tail - n) % XMC_FIFO_SIZE, number);
   }
   if ((used || xmc_active_id(fifo->active) != XMC_NONE) &&
-      !xmc_bitmap_has(c->meta, &c->meta->busy, cls * c->meta->slots + slot))
-    problem(c, XMC_PROBLEM_BITMAP, c->meta->busy.level[0], "busy bitmap misses FIFO %u of class %u", slot,
-            cls);
+      !xmc_bitmap_has(c->meta, XMC_BUSY, cls * c->meta->slots + slot))
+    problem(c, XMC_PROBLEM_BITMAP, c->meta->bitmaps[XMC_BUSY].level[0],
+            "busy bitmap misses FIFO %u of class %u", slot, cls);
 }
 
 static xmc_u64 span_offset(xmcHeap *meta, xmc_u32 span) {
@@ -101,12 +101,12 @@ static xmc_u64 span_offset(xmcHeap *meta, xmc_u32 span) {
 
 static void check_span(xmc_checker *c, xmc_u32 span) {
   xmc_u64 word = *xmc_span_word(c->meta, span), offset = span_offset(c->meta, span);
-  xmc_u64 whole = xmc_at64(c->meta, c->meta->whole.level[0])[span];
+  xmc_u64 whole = xmc_at64(c->meta, c->meta->bitmaps[XMC_WHOLE].level[0])[span];
   xmc_u32 first = span * XMC_SPAN_PAGES, left = c->meta->pages - first, k;
   if (word & ~xmc_run_mask(0, left))
     problem(c, XMC_PROBLEM_FREE_PAGES, offset, "span %u: pages beyond the arena are free", span);
   if ((whole & ~xmc_run_mask(0, left)) || (!c->meta->scarce && whole != xmc_run_mask(0, left)))
-    problem(c, XMC_PROBLEM_BITMAP, c->meta->whole.level[0] + 8u * (xmc_u64)span,
+    problem(c, XMC_PROBLEM_BITMAP, c->meta->bitmaps[XMC_WHOLE].level[0] + 8u * (xmc_u64)span,
             "span %u has the word 0x%llx in the whole bitmap", span, (unsigned long long)whole);
   for (k = 0; k < XMC_INDEX_LEVELS; k++) {
     xmc_u32 i = span >> 3u * k;
@@ -152,9 +152,9 @@ static void check_word(xmc_checker *c, xmc_u32 id, xmc_u32 cls, xmc_u32 count) {
   if ((w & XMC_WORD_LISTED) && !(w & XMC_WORD_PARKED) && !(c->in_fifo[n >> 3] >> (n & 7u) & 1u))
     problem(c, XMC_PROBLEM_NOT_LISTED, offset, "Superblock %d is listed, but no FIFO holds it", id);
   if ((w & XMC_WORD_PARKED) &&
-      !xmc_bitmap_has(c->meta, &c->meta->parked, cls * c->meta->spans * XMC_SPAN_PAGES + page))
+      !xmc_bitmap_has(c->meta, XMC_PARKED, cls * c->meta->spans * XMC_SPAN_PAGES + page))
     problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %d is parked, but the parked bitmap misses it", id);
-  if (!(w & XMC_WORD_WATCHED) && !xmc_bitmap_has(c->meta, &c->meta->whole, page))
+  if (!(w & XMC_WORD_WATCHED) && !xmc_bitmap_has(c->meta, XMC_WHOLE, page))
     problem(c, XMC_PROBLEM_BITMAP, offset, "Superblock %d is not watched, and the whole bitmap misses it",
             id);
 }
@@ -238,8 +238,8 @@ static void check_beyond(xmc_checker *c) {
   xmc_u32 cls, i, k;
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++)
     for (i = xmc_fifos_count(c->meta->fifo_table[cls]); i < c->meta->slots; i++)
-      if (xmc_bitmap_has(c->meta, &c->meta->busy, cls * c->meta->slots + i))
-        problem(c, XMC_PROBLEM_BITMAP, c->meta->busy.level[0],
+      if (xmc_bitmap_has(c->meta, XMC_BUSY, cls * c->meta->slots + i))
+        problem(c, XMC_PROBLEM_BITMAP, c->meta->bitmaps[XMC_BUSY].level[0],
                 "busy bitmap has FIFO %u of class %u, which has %u", i, cls,
                 xmc_fifos_count(c->meta->fifo_table[cls]));
   for (k = 0; k < XMC_INDEX_LEVELS; k++)
@@ -258,9 +258,9 @@ cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report) {
     for (i = 0; i < xmc_fifos_count(meta->fifo_table[cls]); i++)
       check_fifo(&c, cls, i);
   check_beyond(&c);
-  check_levels(&c, "busy", &meta->busy, meta->slots * XMC_ALL_CLASSES);
-  check_levels(&c, "parked", &meta->parked, meta->spans * XMC_SPAN_PAGES * XMC_ALL_CLASSES);
-  check_levels(&c, "whole", &meta->whole, meta->pages);
+  check_levels(&c, "busy", XMC_BUSY);
+  check_levels(&c, "parked", XMC_PARKED);
+  check_levels(&c, "whole", XMC_WHOLE);
   for (i = 0; i < meta->spans; i++)
     check_span(&c, i);
   for (i = 0; i < meta->pages;) {

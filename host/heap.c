@@ -301,6 +301,8 @@ static cl_int xmc_create(xmc_heap heap, size_t bytes, const xmc_image *image) {
   status = xmc_allocate(heap, bytes);
   if (status == CL_SUCCESS)
     status = image ? image->fill(heap, image->data) : xmc_initialise(heap, heap->queue);
+  if (status == CL_SUCCESS && !image) /* a loaded heap's data may move when it is reset */
+    xmc_write_geometry(&heap->header, heap->geometry);
   if (status == CL_SUCCESS)
     xmc_open_to_host(heap);
   return status;

@@ -92,6 +92,14 @@ static const char *xmc_find_macro(const char *options, const char *macro, size_t
   return last;
 }
 
+/* Was the program built for any heap, or for those of this geometry? */
+static int xmc_geometry_agrees(xmc_heap heap, const char *program_options) {
+  static const char macro[] = "-DXMC_GEOMETRY=";
+  const char *built = xmc_find_macro(program_options, macro, strlen(macro));
+  unsigned long long number = built ? strtoull(built, NULL, 10) : 0;
+  return !number || number == heap->header.geometry;
+}
+
 /* Does every macro of the library that a program was built with have the value that the heap asks for? */
 static int xmc_options_agree(const char *heap_options, const char *program_options) {
   const char *macro = heap_options;
@@ -118,7 +126,8 @@ static cl_int xmc_check_program(xmc_heap heap, cl_program program) {
   if (!options)
     return CL_OUT_OF_HOST_MEMORY;
   status = clGetProgramBuildInfo(program, heap->device, CL_PROGRAM_BUILD_OPTIONS, bytes, options, NULL);
-  if (status == CL_SUCCESS && !xmc_options_agree(heap->options, options))
+  if (status == CL_SUCCESS &&
+      (!xmc_options_agree(heap->options, options) || !xmc_geometry_agrees(heap, options)))
     status = XMC_HEAP_MISMATCH;
   free(options);
   return status;

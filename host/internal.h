@@ -68,6 +68,9 @@ typedef struct xmc_settings {
 /* Writes the build options to `options`, XMC_OPTIONS_BYTES long. */
 void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, char *options);
 
+/* Writes what xmcGetGeometryOptions returns. */
+void xmc_write_geometry(const xmcHeap *header, char *options);
+
 struct _xmc_heap {
   xmc_u64 tag; /* XMC_HEAP_TAG while alive */
   atomic_uint references;
@@ -83,10 +86,11 @@ struct _xmc_heap {
   xmcHeap header;  /* the header as the first xmc_init_done left it: the true geometry. Nothing in an
                       arena may be believed over it. */
   char options[XMC_OPTIONS_BYTES];
-  int host_always;          /* host calls need no map */
-  _Atomic(xmcHeap *) host;  /* the arena for host calls, or NULL */
-  pthread_mutex_t map_lock; /* guards the next one, and that map and unmap exclude each other */
-  int mapped;               /* between xmcMapHeap and xmcUnmapHeap */
+  char geometry[XMC_OPTIONS_BYTES]; /* options of programs for one geometry; "" for a loaded heap */
+  int host_always;                  /* host calls need no map */
+  _Atomic(xmcHeap *) host;          /* the arena for host calls, or NULL */
+  pthread_mutex_t map_lock;         /* guards the next one, and that map and unmap exclude each other */
+  int mapped;                       /* between xmcMapHeap and xmcUnmapHeap */
 };
 #define XMC_HEAP_TAG 0x786d635f68656170ull
 

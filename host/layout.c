@@ -54,9 +54,8 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
   h->pages = pages;
   h->spans = (pages + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES;
   at += fifos * sizeof(xmc_fifo);
-  h->busy = place_bitmap(&at, (uint64_t)h->slots * XMC_ALL_CLASSES);
-  h->parked = place_bitmap(&at, (uint64_t)h->spans * XMC_SPAN_PAGES * XMC_ALL_CLASSES);
-  h->whole = place_bitmap(&at, pages);
+  for (k = 0; k < (int)XMC_BITMAPS; k++)
+    h->bitmaps[k] = place_bitmap(&at, xmc_bitmap_items(h, (xmc_u32)k));
   for (k = 0; k < XMC_INDEX_LEVELS; k++) {
     h->index[k] = at;
     at = align_up(at + (align_up(h->spans, (uint64_t)8 << 3 * k) >> 3 * k), 64);
@@ -81,7 +80,7 @@ int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
     uint64_t count = slots, most = bytes / most_share(cls, request->simt, bytes);
     if (!request->slots_exact && slots && count > most)
       count = most ? most : 1u;
-    h->fifo_table[cls] = count << 32 | (fifos + XMC_FIRST_FIFO);
+    h->fifo_table[cls] = xmc_fifos_entry((xmc_u32)fifos + XMC_FIRST_FIFO, (xmc_u32)count);
     fifos += count;
   }
   if (fifos * sizeof(xmc_fifo) > bytes / 2u)
@@ -123,8 +122,6 @@ static uint64_t count_fifos(const xmcHeap *h) {
   return fifos;
 }
 
-static int same_bitmap(const xmc_bitmap *a, const xmc_bitmap *b) { return memcmp(a, b, sizeof *a) == 0; }
-
 int xmc_layout_is_consistent(const xmcHeap *h) {
   xmcHeap placed = *h;
   uint64_t fifos = count_fifos(h), tables, room = h->bytes - h->data;
@@ -136,11 +133,11 @@ int xmc_layout_is_consistent(const xmcHeap *h) {
   for (k = 0; k < XMC_INDEX_LEVELS; k++)
     if (placed.index[k] != h->index[k])
       return 0;
-  return placed.spans == h->spans && placed.page_map == h->page_map && placed.words == h->words &&
-         same_bitmap(&placed.busy, &h->busy) && same_bitmap(&placed.parked, &h->parked) &&
-         same_bitmap(&placed.whole, &h->whole) && h->data_room == h->bytes - tables && h->data >= tables &&
-         h->data - tables < XMC_PAGE_BYTES && h->data % 16u == 0 && h->data <= h->bytes &&
-         room >> XMC_PAGE_SHIFT >= h->pages;
+  return h->geometry == xmc_geometry_number(h) && placed.spans == h->spans &&
+         placed.page_map == h->page_map && placed.words == h->words &&
+         memcmp(placed.bitmaps, h->bitmaps, sizeof h->bitmaps) == 0 && h->data_room == h->bytes - tables &&
+         h->data >= tables && h->data - tables < XMC_PAGE_BYTES && h->data % 16u == 0 &&
+         h->data <= h->bytes && room >> XMC_PAGE_SHIFT >= h->pages;
 }
 
 uint64_t xmc_layout_metadata_bytes(const xmcHeap *h) {

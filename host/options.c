@@ -9,6 +9,36 @@ static void xmc_add_option(char *options, const char *option) {
   snprintf(options + used, XMC_OPTIONS_BYTES - used, "%s%s", used ? " " : "", option);
 }
 
+static void xmc_add_number(char *options, const char *name, xmc_u64 value) {
+  char option[64];
+  snprintf(option, sizeof option, "-DXMC_GEOMETRY%s=%lluu%s", name, (unsigned long long)value,
+           value >> 32 ? "l" : "");
+  xmc_add_option(options, option);
+}
+
+/* The constants that arena.h reads instead of a header */
+void xmc_write_geometry(const xmcHeap *heap, char *options) {
+  xmc_u32 fifos = xmc_fifos_count(heap->fifo_table[0]), cls;
+  char name[] = "_INDEX0";
+  for (cls = 0; cls < XMC_ALL_CLASSES; cls++)
+    if (xmc_fifos_count(heap->fifo_table[cls]) != fifos)
+      fifos = 0;
+  options[0] = 0;
+  xmc_add_number(options, "", heap->geometry);
+  xmc_add_number(options, "_DATA", heap->data);
+  xmc_add_number(options, "_WORDS", heap->words);
+  xmc_add_number(options, "_MAP", heap->page_map);
+  xmc_add_number(options, "_PAGES", heap->pages);
+  xmc_add_number(options, "_LANES", heap->lanes);
+  xmc_add_number(options, "_SLOTS", heap->slots);
+  xmc_add_number(options, "_FIFOS", fifos);
+  xmc_add_number(options, "_BUSY", heap->bitmaps[XMC_BUSY].level[0]);
+  xmc_add_number(options, "_PARKED", heap->bitmaps[XMC_PARKED].level[0]);
+  xmc_add_number(options, "_WHOLE", heap->bitmaps[XMC_WHOLE].level[0]);
+  for (cls = 0; cls < XMC_INDEX_LEVELS; cls++, name[6]++)
+    xmc_add_number(options, name, heap->index[cls]);
+}
+
 void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, char *options) {
   snprintf(options, XMC_OPTIONS_BYTES,
            "-cl-std=%s -DXMC_NVIDIA=%d -DXMC_NVIDIA_REDUX=%d -DXMC_C11_ATOMICS=%d -DXMC_SIMT=%d "
@@ -26,4 +56,8 @@ void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, cha
 
 const char *xmcGetBuildOptions(xmc_heap heap) {
   return xmc_check_handle(heap) == CL_SUCCESS ? heap->options : NULL;
+}
+
+const char *xmcGetGeometryOptions(xmc_heap heap) {
+  return xmc_check_handle(heap) == CL_SUCCESS ? heap->geometry : NULL;
 }

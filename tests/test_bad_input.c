@@ -108,8 +108,8 @@ static void other_heaps_blocks(test_env *env) {
   scene_new(&t, env);
   remember(&s);
   remember(&t);
-  test_launch(env, test_kernel(env, s.heap, "bad_input.cl", "bad_free_of_other", NULL), BLOCKS, 4, "hhmu",
-              s.heap, t.heap, test_buffer(env, sizeof t.refs, t.refs), (cl_uint)BLOCKS);
+  test_launch(env, test_kernel(env, s.heap, "bad_input.cl", "bad_free_of_other", ANY_GEOMETRY), BLOCKS, 4,
+              "hhmu", s.heap, t.heap, test_buffer(env, sizeof t.refs, t.refs), (cl_uint)BLOCKS);
   same_as_before(&s);
   same_as_before(&t);
   stats = test_intact(env, s.heap);
@@ -210,10 +210,10 @@ static void bad_calls(test_env *env) {
   assert_int_equal(stats.live_blocks, BLOCKS);
 }
 
-/* A program for another layout: to it the magic is another one, so it refuses the heap; here the heap's magic is
- * changed instead. */
+/* A program for another layout or geometry: to it the magic or the number is another one, so it refuses the heap; here the
+ * heap's are changed instead. */
 static void other_layout(test_env *env) {
-  cl_ulong magic = XMC_MAGIC + 1u, refs[2 * BLOCKS];
+  cl_ulong magic = XMC_MAGIC + 1u, number = 1, refs[2 * BLOCKS];
   xmc_heap_report report;
   cl_mem buffer, groups;
   cl_uint i;
@@ -221,7 +221,10 @@ static void other_layout(test_env *env) {
   scene_new(&s, env);
   for (i = 0; i < BLOCKS; i++)
     add(&s, s.refs[i]);
-  test_write_arena(env, s.heap, offsetof(xmcHeap, magic), sizeof magic, &magic);
+  if (env->config.one_geometry)
+    test_write_arena(env, s.heap, offsetof(xmcHeap, geometry), sizeof number, &number);
+  else
+    test_write_arena(env, s.heap, offsetof(xmcHeap, magic), sizeof magic, &magic);
   remember(&s);
   memset(refs, 1, sizeof refs);
   buffer = test_buffer(env, sizeof refs / 2, refs);

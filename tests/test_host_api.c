@@ -175,6 +175,44 @@ static void mismatches(test_env *env) {
   CL_OK(xmcReleaseHeap(other));
 }
 
+/* Programs for one geometry serve that heap, and are refused for others. */
+static void geometries(test_env *env) {
+  xmc_heap heap = test_heap(env, 64 << 20), other = test_heap(env, 80 << 20);
+  char options[2048];
+  cl_program program;
+  cl_kernel kernel;
+  cl_ulong ref = 1;
+  cl_mem buffer = NULL, out = test_buffer(env, sizeof ref, &ref);
+  cl_int status;
+  const char *text = "__kernel void take(__global xmcHeap *heap, __global ulong *out) {"
+                     "  out[0] = xmcToRef(heap, xmcMalloc(heap, 16)); }\n";
+  snprintf(options, sizeof options, "%s %s", xmcGetBuildOptions(heap), xmcGetGeometryOptions(heap));
+  program = xmcCreateProgramWithSource(heap, 1, &text, NULL, &status);
+  CL_OK(status);
+  CL_OK(clBuildProgram(program, 1, &env->device->id, options, NULL, NULL));
+  kernel = clCreateKernel(program, "take", &status);
+  CL_OK(status);
+  assert_int_equal(xmcSetKernelArgHeap(kernel, 0, other), XMC_HEAP_MISMATCH);
+  CL_OK(xmcGetHeapInfo(other, XMC_HEAP_MEM_OBJECT, sizeof buffer, &buffer, NULL));
+  if (buffer) { /* past the host library */
+    test_launch(env, kernel, 1, 1, "mm", buffer, out);
+    test_read(env, out, &ref, sizeof ref);
+    assert_int_equal(ref, 0);
+    test_empty(env, other);
+    assert_int_equal(test_intact(env, other).failed_requests, 0);
+  }
+  test_launch(env, kernel, 1, 1, "hm", heap, out);
+  test_read(env, out, &ref, sizeof ref);
+  assert_true(ref > 1);
+  assert_int_equal(test_intact(env, heap).live_blocks, 1);
+  CL_OK(xmcResetHeap(heap, env->queue));
+  test_launch(env, kernel, 1, 1, "hm", heap, out);
+  assert_int_equal(test_intact(env, heap).live_blocks, 1);
+  clReleaseKernel(kernel);
+  clReleaseProgram(program);
+  assert_null(xmcGetGeometryOptions(NULL));
+}
+
 /* Builds the strings and returns the line number that kernel `where` writes. */
 static int line_seen(test_env *env, xmc_heap heap, cl_uint count, const char **strings,
                      const size_t *lengths) {
@@ -287,9 +325,9 @@ static void host_threads(test_env *env) {
 int main(int argc, char **argv) {
   static const test_case cases[] = {
       TEST(host_threads, SPREAD_ONE), /* first, so that they find the device not yet probed */
-      TEST(creation_refused, SPREAD_ONE), TEST(backings, SPREAD_ONE),      TEST(info, SPREAD_AXES),
-      TEST(no_heap, SPREAD_ONE),          TEST(mismatches, SPREAD_AXES),   TEST(program_sources, SPREAD_ONE),
-      TEST(whole_source, SPREAD_ONE),     TEST(error_strings, SPREAD_ONE),
+      TEST(creation_refused, SPREAD_ONE), TEST(backings, SPREAD_ONE),     TEST(info, SPREAD_AXES),
+      TEST(no_heap, SPREAD_ONE),          TEST(mismatches, SPREAD_AXES),  TEST(geometries, SPREAD_AXES),
+      TEST(program_sources, SPREAD_ONE),  TEST(whole_source, SPREAD_ONE), TEST(error_strings, SPREAD_ONE),
   };
   return test_main("host_api", cases, sizeof cases / sizeof *cases, argc, argv);
 }

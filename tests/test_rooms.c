@@ -45,39 +45,38 @@ static void bitmap_against_model(void **state) {
   xmc_u32 i, at = 1024, level, words = ITEMS;
   xmcHeap *heap = calloc(1, 1024 + ITEMS / 4);
   char *model = calloc(1, ITEMS);
-  xmc_bitmap map;
   uint64_t seed = 1;
   (void)state;
   assert_true(heap && model);
   for (level = 0; level < XMC_BITMAP_LEVELS; level++) {
     words = (words + 63) / 64;
-    map.level[level] = at;
+    heap->bitmaps[XMC_WHOLE].level[level] = at;
     at += 8 * words;
   }
   assert_true(at <= 1024 + ITEMS / 4);
   for (i = 0; i < 40000; i++) {
     xmc_u32 item = (xmc_u32)(core_random(&seed) % ITEMS), low, high, found;
     if (core_random(&seed) % 2) {
-      xmc_bitmap_set(heap, &map, item);
+      xmc_bitmap_set(heap, XMC_WHOLE, item);
       model[item] = 1;
     } else {
-      item = (xmc_u32)(core_random(&seed) % 2 ? item : xmc_bitmap_find(heap, &map, 0, ITEMS));
+      item = (xmc_u32)(core_random(&seed) % 2 ? item : xmc_bitmap_find(heap, XMC_WHOLE, 0, ITEMS));
       if (item == XMC_NONE)
         continue;
-      xmc_bitmap_clear(heap, &map, item);
+      xmc_bitmap_clear(heap, XMC_WHOLE, item);
       model[item] = 0;
     }
     low = (xmc_u32)(core_random(&seed) % ITEMS);
     high = low + (xmc_u32)(core_random(&seed) % (ITEMS - low + 1));
-    found = xmc_bitmap_find(heap, &map, low, high);
+    found = xmc_bitmap_find(heap, XMC_WHOLE, low, high);
     while (low < high && !model[low])
       low++;
     assert_int_equal(found, low < high ? low : XMC_NONE);
   }
-  xmc_bitmap_set(heap, &map,
+  xmc_bitmap_set(heap, XMC_WHOLE,
                  100); /* a start beyond the range, of an empty range too, finds nothing outside */
-  assert_int_equal(xmc_bitmap_find_from(heap, &map, 100, 100, 101), XMC_NONE);
-  assert_int_equal(xmc_bitmap_find_from(heap, &map, 100, 101, 5000), 100);
+  assert_int_equal(xmc_bitmap_find_from(heap, XMC_WHOLE, 100, 100, 101), XMC_NONE);
+  assert_int_equal(xmc_bitmap_find_from(heap, XMC_WHOLE, 100, 101, 5000), 100);
   free(heap);
   free(model);
 }
@@ -450,7 +449,7 @@ static void old_blocks_freed_again(void **state) {
       xmc_seat seat;
       xmc_claim claim;
       xmc_seat_none(&seat);
-      claim = xmc_superblock_carve(heap, xmc_caller(), cls, 32, order, xmc_map_read(heap), seat, &data);
+      claim = xmc_superblock_carve(heap, xmc_caller(), cls, 32, order, xmc_fixed_map(heap), seat, &data);
       for (m = xmc_claim_mask(claim); m; m &= m - 1)
         old[count++] = xmc_block_address(heap, cls, xmc_claim_id(claim), xmc_lowest32(m));
     }

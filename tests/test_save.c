@@ -100,6 +100,7 @@ static void round_trip(test_env *env) {
       continue;
     m = l;
     m.heap = load(env, backing, path);
+    assert_string_equal(xmcGetGeometryOptions(m.heap), "");
     after = test_intact(env, m.heap);
     assert_memory_equal(&before, &after, sizeof before);
     list_is(env, &m, nodes, sum);

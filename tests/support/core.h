@@ -30,11 +30,56 @@ static inline void core_step(void) {
 }
 #define XMC_HOST_STEP() core_step()
 #endif
+#ifdef CORE_ONE_GEOMETRY
+/* As in a program for one geometry: that of the last heap made */
+#define CORE_GEOMETRY_NUMBER 1u
+static struct {
+  uint64_t data, words, index[5], busy, parked, whole;
+  uint32_t map, pages, lanes, slots, fifos;
+} core_geometry;
+#define XMC_GEOMETRY CORE_GEOMETRY_NUMBER
+#define XMC_GEOMETRY_DATA core_geometry.data
+#define XMC_GEOMETRY_WORDS core_geometry.words
+#define XMC_GEOMETRY_MAP core_geometry.map
+#define XMC_GEOMETRY_PAGES core_geometry.pages
+#define XMC_GEOMETRY_LANES core_geometry.lanes
+#define XMC_GEOMETRY_SLOTS core_geometry.slots
+#define XMC_GEOMETRY_FIFOS core_geometry.fifos
+#define XMC_GEOMETRY_BUSY core_geometry.busy
+#define XMC_GEOMETRY_PARKED core_geometry.parked
+#define XMC_GEOMETRY_WHOLE core_geometry.whole
+#define XMC_GEOMETRY_INDEX0 core_geometry.index[0]
+#define XMC_GEOMETRY_INDEX1 core_geometry.index[1]
+#define XMC_GEOMETRY_INDEX2 core_geometry.index[2]
+#define XMC_GEOMETRY_INDEX3 core_geometry.index[3]
+#define XMC_GEOMETRY_INDEX4 core_geometry.index[4]
+#endif
 #include "../../cl/xmalloc.cl"
 #include "../../cl/init.cl"
 #include "../../host/layout.h"
 
 #define CORE_SLOTS_DEFAULT 64u
+
+#ifdef CORE_ONE_GEOMETRY
+static inline void core_geometry_set(const xmcHeap *heap) {
+  xmc_u32 i;
+  core_geometry.data = heap->data;
+  core_geometry.words = heap->words;
+  core_geometry.map = heap->page_map;
+  core_geometry.pages = heap->pages;
+  core_geometry.lanes = heap->lanes;
+  core_geometry.slots = heap->slots;
+  core_geometry.fifos = xmc_fifos_count(heap->fifo_table[0]);
+  core_geometry.busy = heap->bitmaps[XMC_BUSY].level[0];
+  core_geometry.parked = heap->bitmaps[XMC_PARKED].level[0];
+  core_geometry.whole = heap->bitmaps[XMC_WHOLE].level[0];
+  for (i = 0; i < XMC_INDEX_LEVELS; i++)
+    core_geometry.index[i] = heap->index[i];
+  for (i = 0; i < XMC_ALL_CLASSES; i++)
+    if (xmc_fifos_count(heap->fifo_table[i]) != core_geometry.fifos)
+      core_geometry.fifos = 0;
+}
+#endif
 
 /* A heap as the host library would make it; slots 0 … or CORE_SLOTS_DEFAULT. Free with core_heap_free. */
 static inline xmcHeap *core_heap(size_t bytes, xmc_u32 slots, xmc_u32 fifo_start, xmc_u32 coalescing) {
@@ -51,10 +96,17 @@ static inline xmcHeap *core_heap(size_t bytes, xmc_u32 slots, xmc_u32 fifo_start
   memset(heap, 0xa5, bytes); /* whatever was there */
   assert_int_equal(xmc_layout(&header, bytes, &request), 1);
   memcpy(heap, &header, sizeof header);
+#ifdef CORE_ONE_GEOMETRY
+  core_geometry_set(heap);
+#endif
   xmc_init_part(heap, 0, 2);
   xmc_init_part(heap, 1, 2);
   xmc_init_open(heap);
   assert_true(heap->magic == XMC_MAGIC);
+#ifdef CORE_ONE_GEOMETRY
+  core_geometry_set(heap); /* its data was aligned */
+  heap->geometry = CORE_GEOMETRY_NUMBER;
+#endif
   return heap;
 }
 

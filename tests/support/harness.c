@@ -90,8 +90,13 @@ static size_t list_configs(const test_device *d, test_spread spread, test_config
         configs[n].coalescing = coalescings[c];
         configs[n].fifos = fifo_choices[f];
         configs[n].backing = backings[b];
+        configs[n].one_geometry = 0;
         n++;
       }
+  if (spread != SPREAD_ONE && d->scale != SCALE_SMALL) {
+    configs[n] = configs[0];
+    configs[n++].one_geometry = 1;
+  }
   return n;
 }
 
@@ -147,9 +152,9 @@ static void plan_name(planned_test *plan, const char *test) {
   char fifos[16] = "default";
   if (plan->config.fifos != FIFOS_DEFAULT)
     snprintf(fifos, sizeof fifos, "%d", plan->config.fifos);
-  snprintf(plan->name, sizeof plan->name, "%s [%s, %s, fifos %s] on %s", test,
+  snprintf(plan->name, sizeof plan->name, "%s [%s, %s, fifos %s%s] on %s", test,
            coalescing_names[plan->config.coalescing], backing_name(plan->config.backing), fifos,
-           plan->device->name);
+           plan->config.one_geometry ? ", one geometry" : "", plan->device->name);
 }
 
 int test_main(const char *topic, const test_case *cases, size_t count, int argc, char **argv) {
@@ -207,7 +212,7 @@ size_t test_scaled(const test_env *env, size_t small, size_t normal, size_t full
 
 int test_is_default(const test_env *env) {
   return env->config.coalescing == XMC_COALESCE_CLASS && env->config.fifos == FIFOS_DEFAULT &&
-         env->config.backing == XMC_BACKING_BUFFER;
+         env->config.backing == XMC_BACKING_BUFFER && !env->config.one_geometry;
 }
 
 uint64_t test_hash(uint64_t x) {

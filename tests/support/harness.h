@@ -29,7 +29,10 @@ typedef struct test_config {
   cl_uint coalescing; /* XMC_COALESCE_… */
   int fifos;          /* a class, or FIFOS_DEFAULT */
   cl_uint backing;    /* XMC_BACKING_… */
+  int one_geometry; /* programs with xmcGetGeometryOptions; where they are to serve several heaps a test asks for
+                         ANY_GEOMETRY */
 } test_config;
+#define ANY_GEOMETRY "-DXMC_GEOMETRY=0"
 
 typedef struct test_program test_program;
 typedef struct test_device {
@@ -62,8 +65,8 @@ typedef struct test_env {
 
 /* How many configurations a test runs under */
 typedef enum test_spread {
-  SPREAD_ONE,   /* the default one */
-  SPREAD_AXES,  /* each choice of coalescing, of FIFOs and of backing once, the others at their default */
+  SPREAD_ONE, /* the default one */
+  SPREAD_AXES, /* each choice of coalescing, of FIFOs, of backing and of geometry once, the others at their default */
   SPREAD_MATRIX /* all combinations (small scale: as SPREAD_AXES) */
 } test_spread;
 

@@ -102,7 +102,8 @@ static cl_program find_program(test_env *env, xmc_heap heap, const char *file, c
   const char *own = xmcGetBuildOptions(heap);
   test_program *p;
   /* 1,024 work-items of a work-group have 64 registers each on NVIDIA: the local sizes of the tests. */
-  snprintf(key, sizeof key, "%s %s %s%s", file, own, options ? options : "",
+  snprintf(key, sizeof key, "%s %s %s %s%s", file, own,
+           env->config.one_geometry ? xmcGetGeometryOptions(heap) : "", options ? options : "",
            strstr(own, "-DXMC_NVIDIA=1") ? " -cl-nv-maxrregcount=64" : "");
   for (p = env->device->programs; p; p = p->next)
     if (!strcmp(p->key, key))
