@@ -18,7 +18,7 @@ static const struct {
     {XMC_INVALID_HEAP, "XMC_INVALID_HEAP: not a heap, or one that was released"},
     {XMC_HEAP_CORRUPT, "XMC_HEAP_CORRUPT: the arena was damaged; xmcCheckHeap's report says what and where"},
     {XMC_HEAP_MISMATCH, "XMC_HEAP_MISMATCH: the program, kernel or queue is for another device, context, "
-                        "layout or kind of heap"},
+                        "layout, geometry or kind of heap"},
     {XMC_HEAP_MAPPED, "XMC_HEAP_MAPPED: the heap is mapped to the host; xmcUnmapHeap comes first"},
     {XMC_HEAP_NOT_MAPPED,
      "XMC_HEAP_NOT_MAPPED: the heap is not mapped to the host; on this kind of heap host calls "

@@ -39,18 +39,14 @@ extern "C" {
 typedef struct _xmc_heap *xmc_heap;
 
 /* ---- errors: beside OpenCL's own; xmcErrorString says each in words ---- */
-#define XMC_HEAP_TOO_SMALL (-5801) /* no room for the metadata and one page */
-#define XMC_HEAP_TOO_LARGE \
-  (-5802)                            /* more than the device can allocate at once, or the layout can address \
-                                      */
+#define XMC_HEAP_TOO_SMALL (-5801)   /* no room for the metadata and one page */
+#define XMC_HEAP_TOO_LARGE (-5802)   /* more than the device can allocate at once */
 #define XMC_NO_INT64_ATOMICS (-5803) /* the device has no working 64-bit atomics */
 #define XMC_SVM_UNAVAILABLE (-5804)  /* the device lacks the kind of SVM asked for */
 #define XMC_DEVICE_UNUSABLE (-5805)  /* the device builds or runs none of the library's paths correctly */
 #define XMC_INVALID_HEAP (-5806)     /* NULL or not a heap */
 #define XMC_HEAP_CORRUPT (-5807)     /* an invariant of the arena is broken; see xmc_heap_report */
-#define XMC_HEAP_MISMATCH \
-  (-5808)                           /* program, kernel or queue belongs to another device, context or layout \
-                                   */
+#define XMC_HEAP_MISMATCH (-5808)   /* program, kernel or queue is for another device, context, layout or geometry */
 #define XMC_HEAP_MAPPED (-5809)     /* the heap is mapped to the host: unmap it first */
 #define XMC_HEAP_NOT_MAPPED (-5810) /* host calls on this heap need xmcMapHeap first */
 #define XMC_FILE_UNUSABLE (-5811)   /* a file cannot be opened, read or written; errno says why */
@@ -69,19 +65,16 @@ typedef cl_uint xmc_heap_info;
 #define XMC_HEAP_COALESCING 0x5802 /* XMC_COALESCE_…; default XMC_COALESCE_CLASS */
 #define XMC_HEAP_FIFOS 0x5803      /* FIFOs a size class; 0: unbuffered; default XMC_FIFOS_DEFAULT */
 #define XMC_HEAP_FIFO_START 0x5804 /* first 32-bit sequence number of every FIFO (to test wrap-around) */
-#define XMC_HEAP_DEBUG \
-  0x5805 /* debug level, 0 … XMC_DEBUG_MAX (cl/debug.cl says what each costs); default 0 */
+#define XMC_HEAP_DEBUG 0x5805      /* debug level, 0 … XMC_DEBUG_MAX (cl/debug.cl says what each costs); default 0 */
 
 #define XMC_BACKING_BUFFER 1 /* a cl_mem buffer */
 #define XMC_BACKING_SVM 2    /* coarse-grained shared virtual memory */
 #define XMC_BACKING_SVM_FINE \
   3 /* fine-grained shared virtual memory, with atomics where the device has them */
 
-#define XMC_COALESCE_NONE 0 /* every work-item by itself */
-#define XMC_COALESCE_COMPARTMENT \
-  1                          /* one block a sub-group, cut into compartments (2011, figures 3 and 4) \
-                                    */
-#define XMC_COALESCE_CLASS 2 /* one claim for the lanes of a sub-group that want the same size class */
+#define XMC_COALESCE_NONE 0        /* every work-item by itself */
+#define XMC_COALESCE_COMPARTMENT 1 /* one block a sub-group, cut into compartments (2011, figures 3, 4) */
+#define XMC_COALESCE_CLASS 2       /* one claim for the lanes of a sub-group that want the same size class */
 
 #define XMC_FIFOS_DEFAULT (-1) /* one a resident sub-group, fewer in small heaps */
 #define XMC_DEBUG_MAX 3
@@ -126,11 +119,11 @@ XMALLOC_EXPORT cl_int xmcSetKernelArgHeap(cl_kernel kernel, cl_uint index, xmc_h
 #define XMC_HEAP_SVM_POINTER 0x5816      /* void *: the arena's address; NULL for a buffer */
 #define XMC_HEAP_DEFERRED_RELEASE 0x5817 /* cl_bool: xmcReleaseHeap is safe with work queued */
 #define XMC_HEAP_SUB_GROUPS 0x5818       /* cl_bool: programs have XMC_HAS_SUBGROUPS */
-#define XMC_HEAP_PATH 0x5819        /* char[]: the path programs take, such as "NVIDIA PTX, OpenCL C 3.0" */
-#define XMC_HEAP_WHY 0x581a         /* char[]: what the probe found, one line a finding */
+#define XMC_HEAP_PATH 0x5819 /* char[]: the path programs take, such as "NVIDIA PTX, OpenCL C 3.0" */
+#define XMC_HEAP_WHY 0x581a  /* char[]: what the probe found, one line a finding */
 #define XMC_HEAP_HOST_ALWAYS 0x581b /* cl_bool: host calls work at any time, without xmcMapHeap */
 
-#define XMC_HEAP_DEFAULTS 0x581c /* cl_bool: xmcBindDefaultHeap works on the device */
+#define XMC_HEAP_DEFAULTS 0x581c    /* cl_bool: xmcBindDefaultHeap works on the device */
 
 /* As clGetDeviceInfo: `size` is the room at `value`; `size_ret` gets the size of the answer. `value` or
  * `size_ret` may be NULL. Errors: XMC_INVALID_HEAP; CL_INVALID_VALUE (unknown name, too little room). */
@@ -208,9 +201,8 @@ XMALLOC_EXPORT cl_int xmcSaveHeap(xmc_heap heap, cl_command_queue queue, const c
  * 16 that xmcAlignedAlloc can give depend on the new arena's address, until a reset.
  * The whole file is checked before anything is created. Errors: those of xmcCreateHeap, CL_INVALID_VALUE (path
  * is NULL), XMC_FILE_UNUSABLE, XMC_FILE_FOREIGN, XMC_FILE_VERSION, XMC_FILE_TRUNCATED, XMC_FILE_DAMAGED. */
-XMALLOC_EXPORT xmc_heap xmcLoadHeap(cl_context context, cl_device_id device,
-                                    const xmc_heap_properties *properties, const char *path,
-                                    cl_int *errcode_ret);
+XMALLOC_EXPORT xmc_heap xmcLoadHeap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
+                                    const char *path, cl_int *errcode_ret);
 
 #define XMC_STATS_CLASSES 32
 
@@ -228,8 +220,7 @@ typedef struct xmc_heap_stats {
   cl_ulong memoryblock_bytes;
   cl_ulong failed_requests;    /* since creation or reset, as are the rest */
   cl_ulong first_failure_size; /* bytes asked for by the first request that failed */
-  cl_ulong
-      first_failure_id; /* its work-item's global linear id; of a work-group call, the first's on CPU devices */
+  cl_ulong first_failure_id;   /* its work-item's global linear id; of a work-group call, the first's on CPU devices */
   cl_ulong double_frees;
   cl_ulong invalid_frees;     /* of pointers that never were a block's */
   cl_ulong first_double_free; /* xmcRef of the first one; for pointers outside the arena its low bits */
@@ -238,8 +229,7 @@ typedef struct xmc_heap_stats {
   cl_ulong class_live_blocks[XMC_STATS_CLASSES]; /* how many of them are live */
   cl_ulong red_zone_errors;      /* debug heaps: freed blocks beside which something was overwritten */
   cl_ulong first_red_zone_error; /* xmcRef of the first one */
-  cl_ulong
-      use_after_frees; /* debug heaps, level 2: blocks handed out that were written to after their free */
+  cl_ulong use_after_frees;      /* debug heaps, level 2: blocks handed out that were written to after their free */
   cl_ulong first_use_after_free;
 } xmc_heap_stats;
 
@@ -286,7 +276,7 @@ typedef struct xmc_block {
   cl_ulong usable;    /* bytes; in a debug heap those asked for */
   cl_uint size_class; /* index into xmc_heap_stats' class_bytes; XMC_BLOCK_OF_PAGES for one of whole pages */
   cl_uint line;       /* of the call that allocated it, where a debug heap knows; else 0 */
-  const char *file; /* likewise; else NULL. "<kernel>": the source of xmcCreateProgramWithSource; "file 0x…":
+  const char *file;   /* likewise; else NULL. "<kernel>": the source of xmcCreateProgramWithSource; "file 0x…":
                        * another one, by its hash */
 } xmc_block;
 
@@ -296,8 +286,7 @@ typedef int(CL_CALLBACK *xmc_block_callback)(const xmc_block *block, void *data)
 /* Calls back for each live block, by ascending reference. Blocks that lanes share by compartments are one. The
  * heap must be quiet; the callback may do as it likes with it. Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH,
  * XMC_HEAP_CORRUPT (geometry damaged), CL_INVALID_VALUE (no callback), CL_OUT_OF_HOST_MEMORY, OpenCL's. */
-XMALLOC_EXPORT cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback callback,
-                                      void *data);
+XMALLOC_EXPORT cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback callback, void *data);
 
 /* Writers of text to a stream. Errors: as xmcForEachBlock; CL_INVALID_VALUE (no file), XMC_FILE_UNUSABLE. */
 
@@ -333,12 +322,12 @@ XMALLOC_EXPORT cl_int xmcBindDefaultHeap(cl_program program, xmc_heap heap, cl_c
 /* `-cl-std=…` and the `-DXMC_…` for the heap and its device; valid until the heap goes. NULL for NULL. */
 XMALLOC_EXPORT const char *xmcGetBuildOptions(xmc_heap heap);
 
-/* More options, for programs that are to serve heaps of this geometry only (the same bytes and properties on the same
- * device): where its tables lie are constants of the program then. Append them to xmcGetBuildOptions(heap), with a space
- * between. On GPUs such programs allocate and free some per cent
- * faster (bench/time.md); each size of heap needs a program of its own.
- * xmcSetKernelArgHeap returns XMC_HEAP_MISMATCH for another heap. Handed to a kernel past that, one of at least this size is
- * refused: requests get NULL, frees do nothing; of a smaller one a GPU may read beyond its end.
+/* More options, for programs that are to serve heaps of this geometry only: the same bytes and properties, in memory
+ * of the same alignment. Where its tables lie are constants of the program then. Append them to
+ * xmcGetBuildOptions(heap), with a space between. On GPUs such programs allocate and free some per cent faster
+ * (bench/time.md); each size of heap needs a program of its own.
+ * xmcSetKernelArgHeap returns XMC_HEAP_MISMATCH for another heap. Handed to a kernel past that, a heap of at least
+ * this size is refused: requests get NULL, frees do nothing; of a smaller one a GPU may read beyond its end.
  * Valid until the heap goes; "" for a loaded heap; NULL for NULL. */
 XMALLOC_EXPORT const char *xmcGetGeometryOptions(xmc_heap heap);
 
