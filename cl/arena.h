@@ -1,4 +1,4 @@
-/* XMalloc for OpenCL: the arena's layout. Shared by kernels and host; no code but address arithmetic.
+/* XMalloc for OpenCL: the arena's layout. Shared by kernels and host; where the tables lie is in geometry.h.
  *
  * A heap is one buffer or SVM allocation, the arena. It holds offsets and indices, never addresses, so
  * it may lie at another address on every device and in every process.
@@ -91,17 +91,6 @@ typedef uint64_t xmc_u64;
 #define XMC_LAYOUT_VERSION 8
 #define XMC_MAGIC_OF(debug) (((xmc_u64)0x584d616cu << 32) | (xmc_u64)(debug) << 16 | XMC_LAYOUT_VERSION)
 #define XMC_MAGIC XMC_MAGIC_OF(XMC_DEBUG)
-
-/* Geometry: where the tables lie, and how large they are. A program may be built for heaps of one geometry: then
- * XMC_GEOMETRY is its number, which is not 0, and the fields are constants, XMC_GEOMETRY_…; such a program refuses heaps that
- * have another number. Other programs read each heap's header. */
-#ifndef XMC_GEOMETRY
-#define XMC_GEOMETRY 0
-#endif
-#if !XMC_GEOMETRY
-#undef XMC_GEOMETRY_FIFOS
-#define XMC_GEOMETRY_FIFOS 0 /* of each class; 0: the header tells */
-#endif
 
 #define XMC_PAGE_SHIFT 14
 #define XMC_PAGE_BYTES (1u << XMC_PAGE_SHIFT) /* 16 KiB */
@@ -221,101 +210,8 @@ typedef struct xmcHeap {
 #define XMC_HEADER_BYTES 1024u
 #define XMC_FIRST_FIFO (XMC_HEADER_BYTES / (xmc_u32)sizeof(xmc_fifo))
 
-/* The geometry of a heap, or of those that the program was built for */
-#if XMC_GEOMETRY
-#define XMC_GEOMETRY_FIELD(type, name, field, constant) \
-  XMC_FN type xmc_heap_##name(XMC_GLOBAL xmcHeap *heap) { \
-    (void)heap; \
-    return constant; \
-  }
-#else
-#define XMC_GEOMETRY_FIELD(type, name, field, constant) \
-  XMC_FN type xmc_heap_##name(XMC_GLOBAL xmcHeap *heap) { return heap->field; }
-#endif
-XMC_GEOMETRY_FIELD(xmc_u64, data, data, XMC_GEOMETRY_DATA)
-XMC_GEOMETRY_FIELD(xmc_u64, words, words, XMC_GEOMETRY_WORDS)
-XMC_GEOMETRY_FIELD(xmc_u32, map, page_map, XMC_GEOMETRY_MAP)
-XMC_GEOMETRY_FIELD(xmc_u32, pages, pages, XMC_GEOMETRY_PAGES)
-XMC_GEOMETRY_FIELD(xmc_u32, spans, spans, (XMC_GEOMETRY_PAGES + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES)
-XMC_GEOMETRY_FIELD(xmc_u32, lanes, lanes, XMC_GEOMETRY_LANES)
-XMC_GEOMETRY_FIELD(xmc_u32, slots, slots, XMC_GEOMETRY_SLOTS)
-XMC_FN xmc_u64 xmc_heap_index(XMC_GLOBAL xmcHeap *heap, xmc_u32 level) {
-#if XMC_GEOMETRY
-  (void)heap;
-  return level == 0   ? XMC_GEOMETRY_INDEX0
-         : level == 1 ? XMC_GEOMETRY_INDEX1
-         : level == 2 ? XMC_GEOMETRY_INDEX2
-         : level == 3 ? XMC_GEOMETRY_INDEX3
-                      : XMC_GEOMETRY_INDEX4;
-#else
-  return heap->index[level];
-#endif
-}
-XMC_FN xmc_u64 xmc_fifos_entry(xmc_u32 first, xmc_u32 count) { return (xmc_u64)count << 32 | first; }
-XMC_FN xmc_u64 xmc_heap_fifos(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
-  return XMC_GEOMETRY_FIFOS ? xmc_fifos_entry(XMC_FIRST_FIFO + cls * XMC_GEOMETRY_FIFOS, XMC_GEOMETRY_FIFOS)
-                            : heap->fifo_table[cls];
-}
-/* Where a level of a bitmap begins: level 0 has a bit for each of its items, each further one a bit for a word below. */
-XMC_FN xmc_u32 xmc_bitmap_items(XMC_GLOBAL xmcHeap *heap, xmc_u32 map) {
-  return map == XMC_BUSY     ? xmc_heap_slots(heap) * XMC_ALL_CLASSES
-         : map == XMC_PARKED ? xmc_heap_spans(heap) * XMC_SPAN_PAGES * XMC_ALL_CLASSES
-                             : xmc_heap_pages(heap);
-}
-XMC_FN xmc_u64 xmc_heap_bitmap(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 level) {
-#if XMC_GEOMETRY
-  xmc_u64 at = map == XMC_BUSY     ? XMC_GEOMETRY_BUSY
-               : map == XMC_PARKED ? XMC_GEOMETRY_PARKED
-                                   : XMC_GEOMETRY_WHOLE;
-  xmc_u32 a = (xmc_bitmap_items(heap, map) + 63u) / 64u, b = (a + 63u) / 64u, c = (b + 63u) / 64u;
-  return at + 8u * (level == 0 ? 0 : level == 1 ? a : level == 2 ? a + b : a + b + c);
-#else
-  return heap->bitmaps[map].level[level];
-#endif
-}
-/* Is this a heap of the layout and geometry that the program was built for? */
-XMC_FN int xmc_heap_is_ours(XMC_GLOBAL xmcHeap *heap) {
-  return heap && (XMC_GEOMETRY ? heap->geometry == XMC_GEOMETRY : heap->magic == XMC_MAGIC);
-}
-
-XMC_FN XMC_GLOBAL xmc_u64 *xmc_at64(XMC_GLOBAL xmcHeap *heap, xmc_u64 offset) {
-  return (XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + offset);
-}
-XMC_FN XMC_GLOBAL xmc_u64 *xmc_word_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
-  return xmc_at64(heap, xmc_heap_words(heap)) + (int)id;
-}
-XMC_FN xmc_u32 xmc_words(XMC_GLOBAL xmcHeap *heap) { return (xmc_u32)(xmc_heap_words(heap) >> 3); }
-XMC_FN XMC_GLOBAL xmc_u64 *xmc_word_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 id) {
-  return (XMC_GLOBAL xmc_u64 *)heap + (words + id);
-}
-/* The tables of pages lie on both sides of the page map's begin, `map`: so one field of the header leads to all of them. */
-XMC_FN XMC_GLOBAL xmc_u64 *xmc_map_span_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 span) {
-  return xmc_at64(heap, map) - 1 - span;
-}
-XMC_FN XMC_GLOBAL xmc_u64 *xmc_map_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 page) {
-  return xmc_at64(heap, map) + page;
-}
-/* The hint under this page's in its FIFO's stack (xmc_pages_take) */
-XMC_FN XMC_GLOBAL xmc_u32 *xmc_map_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 pages, xmc_u32 page) {
-  return (XMC_GLOBAL xmc_u32 *)xmc_map_entry(heap, map, pages) + page;
-}
-XMC_FN XMC_GLOBAL xmc_u64 *xmc_span_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
-  return xmc_map_span_word(heap, xmc_heap_map(heap), span);
-}
-XMC_FN XMC_GLOBAL xmc_u64 *xmc_page_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
-  return xmc_map_entry(heap, xmc_heap_map(heap), page);
-}
-XMC_FN XMC_GLOBAL xmc_u32 *xmc_next_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
-  return xmc_map_hint(heap, xmc_heap_map(heap), xmc_heap_pages(heap), page);
-}
-XMC_FN xmc_u64 xmc_data_bytes(XMC_GLOBAL xmcHeap *heap) {
-  return (xmc_u64)xmc_heap_pages(heap) << XMC_PAGE_SHIFT;
-}
-XMC_FN XMC_GLOBAL char *xmc_page_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
-  return (XMC_GLOBAL char *)heap + xmc_heap_data(heap) + ((xmc_u64)page << XMC_PAGE_SHIFT);
-}
-
 /* Fields of an entry of fifo_table. FIFO n is at (xmc_fifo *)heap + n. */
+XMC_FN xmc_u64 xmc_fifos_entry(xmc_u32 first, xmc_u32 count) { return (xmc_u64)count << 32 | first; }
 XMC_FN xmc_u32 xmc_fifos_first(xmc_u64 entry) { return (xmc_u32)entry; }
 XMC_FN xmc_u32 xmc_fifos_count(xmc_u64 entry) { return (xmc_u32)(entry >> 32); }
 
@@ -347,24 +243,5 @@ XMC_FN xmc_u64 xmc_word_make(xmc_u32 cls, xmc_u32 count, xmc_u32 free_mask) {
   return (xmc_u64)cls << XMC_WORD_CLASS_SHIFT | (xmc_u64)count << XMC_WORD_COUNT_SHIFT | free_mask;
 }
 
-/* The number of a geometry: a hash of all that xmcCreateHeap decides about a heap; never 0. */
-XMC_FN xmc_u64 xmc_geometry_mix(xmc_u64 h, xmc_u64 value) {
-  h = (h ^ value) * 0x9fb21c651e98df25u;
-  return h ^ h >> 32;
-}
-XMC_FN xmc_u64 xmc_geometry_number(XMC_GLOBAL const xmcHeap *heap) {
-  xmc_u64 h = XMC_MAGIC_OF(heap->debug);
-  xmc_u32 i;
-  h = xmc_geometry_mix(h, heap->bytes);
-  h = xmc_geometry_mix(h, heap->data);
-  h = xmc_geometry_mix(h, heap->words);
-  h = xmc_geometry_mix(h, (xmc_u64)heap->pages << 32 | heap->page_map);
-  h = xmc_geometry_mix(h, (xmc_u64)heap->lanes << 32 | heap->slots);
-  h = xmc_geometry_mix(h, heap->coalescing);
-  for (i = 0; i < XMC_INDEX_LEVELS; i++)
-    h = xmc_geometry_mix(h, heap->index[i]);
-  for (i = 0; i < XMC_ALL_CLASSES; i++)
-    h = xmc_geometry_mix(h, heap->fifo_table[i]);
-  return h | 1u;
-}
+#include "geometry.h"
 #endif

@@ -27,7 +27,7 @@
 #include "superblock.cl"
 #include "whole.cl"
 
-/* The same by loads that are issued where they stand */
+/* Fields of the geometry by loads that are issued where they stand, if by any */
 XMC_FN xmc_u64 xmc_fixed_data(XMC_GLOBAL xmcHeap *heap) {
   return XMC_GEOMETRY ? xmc_heap_data(heap) : xmc_load_fixed64(&heap->data);
 }
@@ -43,8 +43,7 @@ XMC_FN xmc_u64 xmc_fixed_map(XMC_GLOBAL xmcHeap *heap) {
                       : xmc_load_fixed64((XMC_GLOBAL const xmc_u64 *)&heap->page_map);
 }
 
-/* On GPUs a program for one geometry reads FIFOs and entries of the page map beside the header's number, not after it:
- * what it saw counts only if the number is the right one. */
+/* On GPUs a program for one geometry looks first, and asks whose heap it is at the same time (geometry.h). */
 #define XMC_LOOKS_FIRST (XMC_SIMT && XMC_GEOMETRY_FIFOS > 0)
 
 XMC_FN xmc_u32 xmc_slab_class(xmc_u32 cls) { return cls + XMC_CLASSES; }

@@ -16,7 +16,7 @@ static void xmc_add_number(char *options, const char *name, xmc_u64 value) {
   xmc_add_option(options, option);
 }
 
-/* The constants that arena.h reads instead of a header */
+/* The constants that geometry.h takes instead of a header */
 void xmc_write_geometry(const xmcHeap *heap, char *options) {
   xmc_u32 fifos = xmc_fifos_count(heap->fifo_table[0]), cls;
   char name[] = "_INDEX0";
