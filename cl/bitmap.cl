@@ -47,6 +47,7 @@ XMC_FN void xmc_bitmap_clear(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item
   xmc_u32 level, up;
   xmc_u64 bit;
   XMC_AFRESH64(heap);
+  XMC_AFRESH(item);
   XMC_ROLLED
   for (level = 0; level < XMC_BITMAP_LEVELS; level++) { /* up while words become empty */
     bit = (xmc_u64)1 << (item >> 6u * level & 63u);

@@ -43,21 +43,21 @@ XMC_FN xmc_u64 xmc_aligned_runs(xmc_u64 x, xmc_u32 order) {
   return order > 5u ? x & x >> 32 & 1u : x;
 }
 
-/* The k for which x has 2^k set bits at a multiple of 2^k, as a mask */
+/* The k for which x has 2^k set bits at a multiple of 2^k, as a mask: if so for k, then for all below. */
 XMC_FN xmc_u32 xmc_run_orders(xmc_u64 x) {
-  xmc_u32 orders = x != 0;
+  xmc_u32 n = x != 0;
   x &= x >> 1 & 0x5555555555555555u;
-  orders |= (xmc_u32)(x != 0) << 1;
+  n += x != 0;
   x &= x >> 2 & 0x1111111111111111u;
-  orders |= (xmc_u32)(x != 0) << 2;
+  n += x != 0;
   x &= x >> 4 & 0x0101010101010101u;
-  orders |= (xmc_u32)(x != 0) << 3;
+  n += x != 0;
   x &= x >> 8 & 0x0001000100010001u;
-  orders |= (xmc_u32)(x != 0) << 4;
+  n += x != 0;
   x &= x >> 16 & 0x0000000100000001u;
-  orders |= (xmc_u32)(x != 0) << 5;
+  n += x != 0;
   x &= x >> 32 & 1u;
-  return orders | (xmc_u32)x << 6;
+  return (1u << (n + (xmc_u32)x)) - 1u;
 }
 
 /* Are all bits of some byte of x set? */

@@ -137,6 +137,8 @@ XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
     take = xmc_superblock_claim(xmc_word_of(heap, id), cls, want, &w);
     if (take)
       return xmc_claim_make(id, take);
+    XMC_AFRESH(cls);
+    XMC_AFRESH(seat.fifo);
   } while (xmc_fifo_advance(heap, cls, &seat, w));
   return 0;
 }
@@ -167,6 +169,7 @@ XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
     if (claim)
       return claim;
     XMC_AFRESH(item);
+    cls = item / xmc_heap_slots(heap);
     xmc_fifo_mark_idle(heap, cls, item - cls * xmc_heap_slots(heap));
     item++;
   }

@@ -46,20 +46,16 @@ XMC_FN xmc_u32 xmc_run_id(xmc_u32 page, xmc_u32 order) {
 }
 XMC_FN xmc_u32 xmc_run_order(xmc_u32 id) { return xmc_id_row(id) - XMC_RUN_PLACE; }
 
-/* The place of the n-th (from 0) set bit of x; n < popcount(x) */
+/* The place of the n-th (from 0) set bit of x; n < popcount(x). Few values are alive at the same time: in kernels that
+ * allocate, this is where registers are scarcest. */
 XMC_FN xmc_u32 xmc_nth_bit(xmc_u32 x, xmc_u32 n) {
   xmc_u32 place = xmc_lowest32(x), width;
   if (!(x & (x + (x & -x)))) /* all in a row */
     return place + n;
   place = 0;
-  for (width = 16; width > 0; width >>= 1) {
-    xmc_u32 low = xmc_popcount32(x & ((1u << width) - 1u));
-    if (n >= low) {
-      n -= low;
-      x >>= width;
+  for (width = 16; width > 0; width >>= 1)
+    if (xmc_popcount32(x & ((1u << (place + width)) - 1u)) <= n)
       place += width;
-    }
-  }
   return place;
 }
 

@@ -95,6 +95,8 @@ XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_number(XMC_GLOBAL xmcHeap *heap, xmc_u32 nu
 }
 XMC_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   XMC_AFRESH64(heap);
+  XMC_AFRESH(cls);
+  XMC_AFRESH(slot);
   xmc_bitmap_set(heap, XMC_BUSY, cls * xmc_heap_slots(heap) + slot);
 }
 
@@ -340,6 +342,8 @@ XMC_FN xmc_u32 xmc_fifo_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cl
     return XMC_FIFO_BACK;
   if (!seat->used)
     return XMC_NONE;
+  XMC_AFRESH(seat->fifo);
+  fifo = xmc_fifo_number(heap, seat->fifo);
   next = xmc_fifo_dequeue_seen(fifo, seat->head, message);
   return next != XMC_NONE ? next : xmc_fifo_dequeue(fifo);
 }

@@ -85,7 +85,8 @@ XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
     xmc_view_read(heap, cls, &view);
     block = xmc_small_malloc(heap, view, cls, (xmc_u32)size);
   }
-  if (!block && size > 0 && xmc_heap_is_ours(heap)) {
+  /* `small` says again that the size is not 0, which so need not be kept. */
+  if (!block && (small || size > 0) && xmc_heap_is_ours(heap)) {
     if (!small)
       block = xmc_pages_malloc(heap, xmc_caller(), size, 1);
     if (!block)
