@@ -43,21 +43,21 @@ XMC_FN xmc_u64 xmc_aligned_runs(xmc_u64 x, xmc_u32 order) {
   return order > 5u ? x & x >> 32 & 1u : x;
 }
 
-/* The k for which x has 2^k set bits at a multiple of 2^k, as a mask: if so for k, then for all below. */
+/* The k for which x has 2^k set bits at a multiple of 2^k, as a mask */
 XMC_FN xmc_u32 xmc_run_orders(xmc_u64 x) {
-  xmc_u32 n = x != 0;
+  xmc_u32 orders = x != 0;
   x &= x >> 1 & 0x5555555555555555u;
-  n += x != 0;
+  orders |= (xmc_u32)(x != 0) << 1;
   x &= x >> 2 & 0x1111111111111111u;
-  n += x != 0;
+  orders |= (xmc_u32)(x != 0) << 2;
   x &= x >> 4 & 0x0101010101010101u;
-  n += x != 0;
+  orders |= (xmc_u32)(x != 0) << 3;
   x &= x >> 8 & 0x0001000100010001u;
-  n += x != 0;
+  orders |= (xmc_u32)(x != 0) << 4;
   x &= x >> 16 & 0x0000000100000001u;
-  n += x != 0;
+  orders |= (xmc_u32)(x != 0) << 5;
   x &= x >> 32 & 1u;
-  return (1u << (n + (xmc_u32)x)) - 1u;
+  return orders | (xmc_u32)x << 6;
 }
 
 /* Are all bits of some byte of x set? */
