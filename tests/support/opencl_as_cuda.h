@@ -6,9 +6,7 @@ typedef unsigned short ushort;
 #define __kernel extern "C" __global__
 #define __global
 #define __local
-#define __private
 #define __constant __constant__ const
-#define restrict __restrict__
 #define AS_CUDA static __device__ __forceinline__
 AS_CUDA size_t get_local_id(int) { return threadIdx.x; }
 AS_CUDA size_t get_local_size(int) { return blockDim.x; }
