@@ -7,11 +7,11 @@
  *    32 Basicblocks each, a Superblock          1 to 32 Basicblocks of 512 B to 8 KiB
  *
  * Who claimed the pages owns them alone until the state word is written: that puts the Superblock into use. It takes
- * the seat of the exhausted one in the caller's FIFO, or goes into the ring.
+ * the seat of the exhausted one in the caller's FIFO, or goes into the ring; a slot's own slab is parked.
  */
 #ifndef XMC_CARVE_CL
 #define XMC_CARVE_CL
-#include "supply.cl"
+#include "own_slab.cl"
 
 /* Once room is scarce, who takes more of it than it will keep says so before and after: a search that finds
  * nothing meanwhile is not the last. */
@@ -32,7 +32,7 @@ XMC_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u64 sc
 }
 
 /* Puts a new Superblock into use: `take` of its blocks are the caller's; for the rest it takes the seat or,
- * if somebody else did, goes into the ring. `scarce` as for xmc_superblock_show. */
+ * if somebody else did, goes into the ring; or is parked. `scarce` as for xmc_superblock_show. */
 XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                                  xmc_u32 count, xmc_u32 take, xmc_seat seat, xmc_u32 scarce) {
   XMC_AFRESH64(heap);
@@ -45,11 +45,15 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 w
                         xmc_active_next(seat.active, XMC_NONE));
     return;
   }
-  w |= XMC_WORD_LISTED | xmc_word_seat(cls);
+  w |= XMC_WORD_LISTED | (seat.fifo == XMC_SEAT_PARKS ? XMC_WORD_PARKED : xmc_word_seat(cls));
   /* By CAS, whose value is waited for: the seat needs no release of its own. */
   if (xmc_cas_release64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w) != XMC_WORD_RETIRED)
     xmc_store_release64(xmc_word_at(heap, words, id), w); /* a damaged arena's */
   xmc_superblock_show(heap, id, scarce);
+  if (seat.fifo == XMC_SEAT_PARKS) {
+    xmc_bitmap_set(heap, XMC_PARKED, cls * xmc_heap_spans(heap) * XMC_SPAN_PAGES + xmc_any_page(id));
+    return;
+  }
   if (seat.fifo != XMC_NONE && xmc_cas_hint64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
                                               xmc_active_next(seat.active, id)) == seat.active) {
     if (xmc_active_id(seat.active) == XMC_NONE) /* else it is marked already */
@@ -82,7 +86,8 @@ XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_
 #endif
 
 /* Where a slot looks first for pages of a class: each class and slot has a place of its own, as long as the heap has room
- * for all. From the lowest class up they take 19 times 1 page a slot and 4 times 2, 4, 8 and 16, at multiples of that. On CPU
+ * for all. From the lowest class up they take 19 times 1 page a slot and 4 times 2, 4, 8 and 16, at multiples of that; the
+ * lowest two take turns, so that those of 16 B are odd, where no longer run can have begun (xmc_runs_forget). On CPU
  * devices each slot has a span instead: words in one cache line would wander between the cores. */
 XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   XMC_AFRESH64(heap);
@@ -91,6 +96,8 @@ XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls)
     before = (0x50301c14u >> 8u * (order - 1u) & 0xffu) + (((cls - 15u) & 3u) << order);
   if (!XMC_SIMT)
     return xmc_slot_hint(me, xmc_heap_lanes(heap)) * XMC_SPAN_PAGES + before % XMC_SPAN_PAGES;
+  if (cls < 2u)
+    return 2u * xmc_slot_hint(me, xmc_heap_lanes(heap)) + 1u - cls;
   return before * xmc_heap_lanes(heap) + (xmc_slot_hint(me, xmc_heap_lanes(heap)) << order);
 }
 
@@ -135,7 +142,7 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   XMC_AFRESH(order);
   XMC_AFRESH(cls);
   XMC_AFRESH(fifo);
-  if (fifo != XMC_NONE)
+  if (fifo < XMC_SEAT_PARKS)
     xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint,
                         next ? next
                              : XMC_HINT_ONWARD |
@@ -237,18 +244,59 @@ XMC_FN xmc_u32 xmc_carve_order(xmc_u32 cls, xmc_u32 want, xmc_u32 hint, xmc_u32 
   return order;
 }
 
+/* A hint at where the next slab may lie that is parked at once, from the last one, with the word w: at the same place, if
+ * it went; else onward, in steps as wide as all slots. */
+XMC_FN xmc_u32 xmc_slab_near(XMC_GLOBAL xmcHeap *heap, xmc_u32 slab, xmc_u64 w) {
+  xmc_u32 page = xmc_slab_page(slab);
+  if (slab == XMC_NONE)
+    return 0;
+  if (w != XMC_WORD_RETIRED)
+    page += XMC_PAGE_CLASSES * xmc_heap_lanes(heap);
+  return XMC_HINT_ONWARD | XMC_HINT(page, 0);
+}
+
+/* A place of another slab than the last one, `slab` with the word w: of the FIFO of slabs, or new. `own` as for
+ * xmc_own_slab. */
+XMC_FN xmc_claim xmc_slab_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 own,
+                               xmc_u32 slab, xmc_u64 w) {
+  xmc_claim claim = 0;
+  xmc_seat seat;
+  xmc_view view;
+  xmc_view_read(heap, xmc_slab_class(cls), &view);
+  xmc_seat_none(&seat);
+  seat.fifo = xmc_view_fifo(view, me);
+  if (own || seat.fifo == XMC_NONE) {
+    seat.hint = xmc_slab_near(heap, slab, w);
+    if (own && w != XMC_WORD_RETIRED && seat.fifo != XMC_NONE)
+      claim = xmc_slab_adopt(heap, words, xmc_slab_class(cls), seat.fifo);
+    seat.fifo = XMC_SEAT_PARKS;
+  } else {
+    xmc_seat_read(heap, &seat);
+    claim = xmc_slab_claim(heap, words, xmc_slab_class(cls), &seat);
+    XMC_AFRESH(seat.fifo);
+    if (claim == XMC_CLAIM_AGAIN) /* what has the seat is not exhausted */
+      seat.fifo = XMC_NONE;
+  }
+  XMC_AFRESH(cls);
+  if (!xmc_claim_mask(claim))
+    claim = xmc_slab_carve(heap, me, cls, seat);
+  return claim;
+}
+
 /* Carves a new Superblock out of a slab or free pages. */
 XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                 xmc_u32 want, xmc_seat seat, xmc_u32 *data) {
   XMC_AFRESH64(heap);
   int small = xmc_class_is_small(cls);
-  xmc_seat slab_seat;
-  xmc_view view;
-  xmc_u32 slab = XMC_NONE, scarce;
+  xmc_u32 slab = XMC_NONE, scarce, own = 0;
   xmc_u64 w = 0, map;
   xmc_claim claim;
-  if (small)
+  if (small) {
     seat.hint = xmc_seat_hint(heap, seat.fifo, seat.hint);
+    own = want >= 32u ? xmc_seat_own(&seat) : 0;
+    if (own)
+      seat.hint = xmc_load_relaxed32(xmc_own_slab(heap, me, cls, own));
+  }
   if (small && seat.hint) { /* the slab of the last time has places more often than not */
     slab = seat.hint - 1u;
     w = xmc_beside64(xmc_word_at(heap, words, slab));
@@ -270,24 +318,14 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     xmc_flux_begin(heap);
   }
   if (small) {
-    claim = 0;
-    xmc_view_read(heap, xmc_slab_class(cls), &view);
-    xmc_seat_none(&slab_seat);
-    slab_seat.fifo = xmc_view_fifo(view, me);
-    if (slab_seat.fifo != XMC_NONE) {
-      xmc_seat_read(heap, &slab_seat);
-      claim = xmc_slab_claim(heap, words, xmc_slab_class(cls), &slab_seat);
-    }
+    claim = xmc_slab_next(heap, me, words, cls, own, slab, w);
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);
-    XMC_AFRESH(slab_seat.fifo);
-    if (claim == XMC_CLAIM_AGAIN) /* what has the seat is not exhausted */
-      slab_seat.fifo = XMC_NONE;
-    if (!xmc_claim_mask(claim))
-      claim = xmc_slab_carve(heap, me, cls, slab_seat);
+    XMC_AFRESH(own);
     if (claim) {
       if (seat.fifo != XMC_NONE)
-        xmc_store_relaxed32(&xmc_fifo_number(heap, seat.fifo)->hint, xmc_claim_id(claim) + 1u);
+        xmc_store_relaxed32(own ? xmc_own_slab(heap, me, cls, own) : &xmc_fifo_number(heap, seat.fifo)->hint,
+                            xmc_claim_id(claim) + 1u);
       claim = xmc_slab_start(heap, me, xmc_words(heap), cls, want, claim, seat, data);
     }
   } else {

@@ -17,6 +17,12 @@
 #if !XMC_GEOMETRY
 #undef XMC_GEOMETRY_FIFOS
 #define XMC_GEOMETRY_FIFOS 0 /* of each class; 0: the header tells */
+#undef XMC_GEOMETRY_SLAB_FIFOS
+#define XMC_GEOMETRY_SLAB_FIFOS 0 /* of each class of slabs */
+#undef XMC_GEOMETRY_PARKED_FIFOS
+#define XMC_GEOMETRY_PARKED_FIFOS 0 /* of each from XMC_PARKED_SLABS on */
+#undef XMC_GEOMETRY_OWN
+#define XMC_GEOMETRY_OWN 0
 #endif
 
 /* ---- the fields ---- */
@@ -53,8 +59,20 @@ XMC_FN xmc_u64 xmc_heap_index(XMC_GLOBAL xmcHeap *heap, xmc_u32 level) {
 }
 
 XMC_FN xmc_u64 xmc_heap_fifos(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
-  return XMC_GEOMETRY_FIFOS ? xmc_fifos_entry(XMC_FIRST_FIFO + cls * XMC_GEOMETRY_FIFOS, XMC_GEOMETRY_FIFOS)
-                            : heap->fifo_table[cls];
+  xmc_u32 count = XMC_GEOMETRY_FIFOS, before = XMC_FIRST_FIFO(XMC_GEOMETRY_OWN), c = cls;
+  if (!XMC_GEOMETRY_FIFOS)
+    return heap->fifo_table[cls];
+  if (cls >= XMC_CLASSES) {
+    before += XMC_CLASSES * count;
+    count = XMC_GEOMETRY_SLAB_FIFOS;
+    c = cls - XMC_CLASSES;
+  }
+  if (cls >= XMC_PARKED_SLABS) {
+    before += (XMC_PARKED_SLABS - XMC_CLASSES) * count;
+    count = XMC_GEOMETRY_PARKED_FIFOS;
+    c = cls - XMC_PARKED_SLABS;
+  }
+  return xmc_fifos_entry(before + c * count, count);
 }
 
 /* Where a level of a bitmap begins: level 0 has a bit for each of its items, each further one a bit for a word below. */
@@ -91,6 +109,9 @@ XMC_FN XMC_GLOBAL xmc_u64 *xmc_word_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
 XMC_FN xmc_u32 xmc_words(XMC_GLOBAL xmcHeap *heap) { return (xmc_u32)(xmc_heap_words(heap) >> 3); }
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_word_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 id) {
   return (XMC_GLOBAL xmc_u64 *)heap + (words + id);
+}
+XMC_FN XMC_GLOBAL xmc_u32 *xmc_own_slabs(XMC_GLOBAL xmcHeap *heap) {
+  return (XMC_GLOBAL xmc_u32 *)((XMC_GLOBAL char *)heap + XMC_HEADER_BYTES);
 }
 /* The tables of pages lie on both sides of the page map's begin, `map`: so one field of the header leads to all of them. */
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_map_span_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 span) {
@@ -133,7 +154,7 @@ XMC_FN xmc_u64 xmc_geometry_number(XMC_GLOBAL const xmcHeap *heap) {
   h = xmc_geometry_mix(h, heap->words);
   h = xmc_geometry_mix(h, (xmc_u64)heap->pages << 32 | heap->page_map);
   h = xmc_geometry_mix(h, (xmc_u64)heap->lanes << 32 | heap->slots);
-  h = xmc_geometry_mix(h, heap->coalescing);
+  h = xmc_geometry_mix(h, (xmc_u64)heap->own << 32 | heap->coalescing);
   for (i = 0; i < XMC_INDEX_LEVELS; i++)
     h = xmc_geometry_mix(h, heap->index[i]);
   for (i = 0; i < XMC_ALL_CLASSES; i++)

@@ -24,7 +24,7 @@
  * parked and this is its first place, or its last: then the CAS takes the slab out of use. */
 XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                   xmc_u32 id, xmc_u32 bit, xmc_u32 fifo) {
-  xmc_u32 places = xmc_parked_places(cls), hint;
+  xmc_u32 places = xmc_parked_places(cls);
   xmc_u64 set = XMC_WORD_LISTED | XMC_WORD_PARKED | bit, now, was, w;
   now = xmc_word_make(cls, places, xmc_count_mask(places) & ~bit) | XMC_WORD_LISTED | XMC_WORD_PARKED;
   w = xmc_retire_or_hint64(xmc_word_at(heap, words, id), now, XMC_WORD_RETIRED, set, &was);
@@ -34,17 +34,13 @@ XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
     if (xmc_word_is_whole(now) && !(now & XMC_WORD_WATCHED))
       was = xmc_cas_hint64(xmc_word_at(heap, words, id), now, XMC_WORD_RETIRED);
     if (was != now) {
-      if (!(w & XMC_WORD_LISTED) && fifo != XMC_NONE) /* the next place that this slot takes */
+      if (!xmc_word_free(w) && fifo != XMC_NONE) /* the next place that this slot takes */
         xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, id + 1u);
       xmc_slab_got(heap, me, words, cls, id, set, w);
       return;
     }
   }
-  id = xmc_slab_page(id);
-  fifo = xmc_fifo_of(heap, me, cls);
-  hint = fifo != XMC_NONE ? xmc_beside32(&xmc_fifo_number(heap, fifo)->hint) : 0;
-  xmc_run_gave(heap, id, 1u);
-  xmc_hint_push(heap, id, 0, fifo, hint);
+  xmc_run_gave(heap, xmc_slab_page(id), 1u);
 }
 
 /* The memory of a retired Superblock goes back. `fifo`, `hint`: of its class here. */

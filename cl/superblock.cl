@@ -96,13 +96,30 @@ XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u
   return 0;
 }
 
-/* One place of a slab, by up to three tries: in a heap of few FIFOs several sub-groups take from the same slab. */
+/* On GPUs slabs of few places, four and fewer, are parked from the first, and stay so: nearly every request and free would have
+ * to see to the FIFO, and the slot's hint finds the last one. Their classes have no FIFOs. */
+XMC_FN int xmc_slab_is_parked(xmc_u32 cls) { return XMC_SIMT && cls >= XMC_PARKED_SLABS; }
+
+/* The same for one place of a slab that a slot uses without a FIFO. With its last place another parked slab is listed no more. */
+XMC_FN xmc_u32 xmc_place_try(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen) {
+  xmc_u64 w = *seen, next;
+  xmc_u32 left = xmc_word_available(w, cls), take = left & -left;
+  if (!take)
+    return 0;
+  next = w & ~(xmc_u64)take;
+  if (left == take && (w & XMC_WORD_PARKED) && !xmc_slab_is_parked(cls))
+    next &= ~XMC_WORD_WHERE;
+  *seen = xmc_cas_acquire64(word, w, next);
+  return *seen == w ? take : 0;
+}
+
+/* By up to three tries: in a heap of few FIFOs several sub-groups take from the same slab. */
 XMC_FN xmc_u32 xmc_place_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen) {
-  xmc_u32 take = xmc_superblock_claim(word, cls, 1u, seen);
-  if (!take && xmc_word_available(*seen, cls))
-    take = xmc_superblock_claim(word, cls, 1u, seen);
-  if (!take && xmc_word_available(*seen, cls))
-    take = xmc_superblock_claim(word, cls, 1u, seen);
+  xmc_u32 take = xmc_place_try(word, cls, seen);
+  if (!take)
+    take = xmc_place_try(word, cls, seen);
+  if (!take)
+    take = xmc_place_try(word, cls, seen);
   return take;
 }
 

@@ -10,7 +10,7 @@
  *          | none
  *   last resort: other slots' FIFOs, parked ones (steal.cl), wholly free ones of every class (reclaim.cl)
  *
- * (Slabs of four and fewer places are parked instead when a whole Superblock goes back: give_back.cl.)
+ * (On GPUs slabs of four and fewer places are always parked, and so are slots' own slabs: own_slab.cl.)
  *
  * `active` is the head of the queue, looked at without dequeuing. As long as it has blocks a claim costs
  * one load of it and one CAS on its word; a release costs one fetch-or. An exhausted active Superblock
@@ -205,11 +205,7 @@ XMC_FN void xmc_say_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, 
     xmc_whole_add(heap, xmc_any_page(id));
 }
 
-/* Slabs of few places, four and fewer, are parked as soon as one of them goes back: nearly every free would have to see to
- * the ring, and the slot's hint finds the last one. */
-XMC_FN xmc_u32 xmc_slab_is_parked(xmc_u32 cls) { return cls >= XMC_CLASSES + 7u; }
-
-/* Their places: 128 and 160, 192 and 224, from 256 bytes on */
+/* The places of slabs that stay parked: 128 and 160, 192 and 224, from 256 bytes on */
 XMC_FN xmc_u32 xmc_parked_places(xmc_u32 cls) {
   return cls < XMC_CLASSES + 9u ? 4u : cls < XMC_CLASSES + 11u ? 3u : 2u;
 }
@@ -292,18 +288,24 @@ XMC_FN xmc_u32 xmc_claim_mask(xmc_claim claim) { return (xmc_u32)claim; }
 
 /* The FIFO of a slot as a claim saw it, all at once; nothing of it is taken for granted. A new Superblock may take the
  * seat of `active`, which is exhausted or none. */
+#define XMC_SEAT_PARKS (XMC_NONE - 1u)
 typedef struct xmc_seat {
-  xmc_u32 fifo; /* its number; XMC_NONE: unbuffered, or unknown */
-  xmc_u32 head, used;
+  xmc_u32 fifo; /* its number; XMC_NONE: unbuffered, or unknown; XMC_SEAT_PARKS: for what is parked at once */
+  xmc_u32 head;
+  xmc_u32 used; /* messages in the ring, and the FIFO's `own` (a multiple of 64) */
   xmc_u32 hint;
   xmc_u64 active;
 } xmc_seat;
 XMC_FN void xmc_seat_read_ring(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
   xmc_u64 tail;
-  xmc_u32 spare;
-  xmc_load_row(&fifo->tail, &tail, &seat->head, &spare);
-  seat->used = xmc_message_number(tail) - seat->head + 1u;
+  xmc_u32 own;
+  xmc_load_row(&fifo->tail, &tail, &seat->head, &own);
+  seat->used = (xmc_message_number(tail) - seat->head + 1u) | own;
+}
+XMC_FN xmc_u32 xmc_seat_used(const xmc_seat *seat) { return seat->used & 63u; }
+XMC_FN xmc_u32 xmc_seat_own(const xmc_seat *seat) {
+  return !XMC_SIMT ? 0 : XMC_GEOMETRY ? XMC_GEOMETRY_OWN : seat->used & ~63u;
 }
 XMC_FN void xmc_seat_read(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
@@ -318,7 +320,7 @@ XMC_FN void xmc_seat_read(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
 }
 /* What xmc_seat_read left for later */
 XMC_FN xmc_u32 xmc_seat_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 fifo, xmc_u32 hint) {
-  return XMC_SIMT || fifo == XMC_NONE ? hint : xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint);
+  return XMC_SIMT || fifo >= XMC_SEAT_PARKS ? hint : xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint);
 }
 XMC_FN void xmc_seat_none(xmc_seat *seat) {
   seat->fifo = XMC_NONE;
@@ -336,11 +338,11 @@ XMC_FN xmc_u32 xmc_fifo_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cl
   xmc_u64 message = 0;
   if (!XMC_SIMT)
     xmc_seat_read_ring(heap, seat);
-  if (seat->used)
-    message = xmc_beside64(seat->used == 1u ? &fifo->tail : &fifo->message[seat->head % XMC_FIFO_SIZE]);
+  if (xmc_seat_used(seat))
+    message = xmc_beside64(xmc_seat_used(seat) == 1u ? &fifo->tail : &fifo->message[seat->head % XMC_FIFO_SIZE]);
   if (id != XMC_NONE && !xmc_superblock_unlist(xmc_word_at(heap, words, id), cls, w))
     return XMC_FIFO_BACK;
-  if (!seat->used)
+  if (!xmc_seat_used(seat))
     return XMC_NONE;
   XMC_AFRESH(seat->fifo);
   fifo = xmc_fifo_number(heap, seat->fifo);
@@ -408,7 +410,7 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
                                 xmc_seat *seat) {
   xmc_u32 id = xmc_active_id(seat->active), next, take = 0, scarce;
   xmc_u64 old;
-  if (XMC_SIMT && id == XMC_NONE && !seat->used) /* what comes next would find out, step by step */
+  if (XMC_SIMT && id == XMC_NONE && !xmc_seat_used(seat)) /* what comes next would find out, step by step */
     return 0;
   if (id != XMC_NONE)
     take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, want, &w);

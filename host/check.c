@@ -68,6 +68,9 @@ static void check_fifo(xmc_checker *c, xmc_u32 cls, xmc_u32 slot) {
     return;
   }
   remember(c, cls, slot, offset, xmc_active_id(fifo->active));
+  if (fifo->own != (xmc_class_is_small(cls) ? c->meta->own : 0))
+    problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u: %u own slabs instead of %u", slot, cls, fifo->own,
+            c->meta->own);
   if (xmc_class_is_small(cls) && fifo->hint && xmc_slab_page(fifo->hint - 1u) >= c->meta->pages)
     problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u remembers 0x%x, which is no slab", slot, cls,
             fifo->hint - 1u);
@@ -233,6 +236,15 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
   check_used_pages(c, run);
 }
 
+static void check_own_slabs(xmc_checker *c) {
+  xmc_u32 *slabs = xmc_own_slabs(c->meta), i;
+  for (i = 0; i < XMC_SMALL_CLASSES * c->meta->own; i++)
+    if (slabs[i] && xmc_slab_page(slabs[i] - 1u) >= c->meta->pages)
+      problem(c, XMC_PROBLEM_FIFO, (xmc_u64)((char *)(slabs + i) - (char *)c->meta),
+              "slot %u's own slab of class %u is 0x%x, which is no slab", i % c->meta->own, i / c->meta->own,
+              slabs[i] - 1u);
+}
+
 /* Bits for what does not exist would lead outside the tables. */
 static void check_beyond(xmc_checker *c) {
   xmc_u32 cls, i, k;
@@ -257,6 +269,7 @@ cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report) {
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++)
     for (i = 0; i < xmc_fifos_count(meta->fifo_table[cls]); i++)
       check_fifo(&c, cls, i);
+  check_own_slabs(&c);
   check_beyond(&c);
   check_levels(&c, "busy", XMC_BUSY);
   check_levels(&c, "parked", XMC_PARKED);

@@ -54,7 +54,7 @@ cl_int xmc_probe_device(cl_context context, cl_device_id device, xmc_probe *prob
 /* Sub-devices come and go, and their ids with them: nothing is remembered about them. */
 int xmc_is_sub_device(cl_device_id device);
 
-#define XMC_OPTIONS_BYTES 512
+#define XMC_OPTIONS_BYTES 768
 
 /* The heap properties in force */
 typedef struct xmc_settings {

@@ -1,7 +1,8 @@
 /* The arena's geometry: how many pages fit beside the tables that describe them.
  *
  * Metadata is 278 bytes a page of 16 KiB (1.70 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,448 a
- * class in 8 GiB, 69 in 64 MiB. A class gets fewer where its Superblocks are large for the heap, so that
+ * class in 8 GiB, 69 in 64 MiB. On GPUs with more sub-groups than FIFOs the classes of slabs have half as many, and their
+ * room goes to a table of own slabs (own_slab.cl). A class gets fewer where its Superblocks are large for the heap, so that
  * what its FIFOs' active Superblocks hold is at most 1/64 of the heap (on GPUs, where they are carved to fit,
  * 1/60 of it, as a rule), and all classes together leave a part of it even if every FIFO of every class is
  * used.
@@ -20,6 +21,7 @@ _Static_assert(sizeof(xmcHeap) <= XMC_HEADER_BYTES, "the header is too large");
 
 #define XMC_MIN_PAGES 4u
 #define XMC_MAX_SLOTS (1u << 20)
+#define XMC_OWN_SHARE 7u /* own slabs of all slots take at most one part in so many of the heap a class */
 
 static uint64_t align_up(uint64_t value, uint64_t to) { return (value + to - 1u) / to * to; }
 
@@ -49,7 +51,7 @@ static uint64_t most_share(uint32_t cls, int simt, uint64_t bytes) {
 
 /* Places every table for this many pages; returns the offset of the data. */
 static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
-  uint64_t at = XMC_HEADER_BYTES;
+  uint64_t at = XMC_FIRST_FIFO((uint64_t)h->own) * sizeof(xmc_fifo);
   int k;
   h->pages = pages;
   h->spans = (pages + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES;
@@ -71,16 +73,25 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
 int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
   uint64_t budget = bytes / 320u / sizeof(xmc_fifo) / XMC_ALL_CLASSES, fifos = 0, slots = request->slots;
   uint64_t low = XMC_MIN_PAGES, high = bytes / XMC_PAGE_BYTES;
+  uint64_t own = request->lanes;
   uint32_t cls;
 
   memset(h, 0, sizeof *h);
   if (!request->slots_exact && slots > budget)
     slots = budget ? budget : 1u;
+  if (own > bytes / XMC_PAGE_BYTES / XMC_OWN_SHARE)
+    own = bytes / XMC_PAGE_BYTES / XMC_OWN_SHARE;
+  if (request->simt && !request->slots_exact && own > slots)
+    h->own = (xmc_u32)(own / 64u * 64u);
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
     uint64_t count = slots, most = bytes / most_share(cls, request->simt, bytes);
     if (!request->slots_exact && slots && count > most)
       count = most ? most : 1u;
-    h->fifo_table[cls] = xmc_fifos_entry((xmc_u32)fifos + XMC_FIRST_FIFO, (xmc_u32)count);
+    if (h->own && cls >= XMC_CLASSES)
+      count = (count + 1u) / 2u;
+    if (request->simt && cls >= XMC_PARKED_SLABS)
+      count = 0;
+    h->fifo_table[cls] = xmc_fifos_entry((xmc_u32)fifos + XMC_FIRST_FIFO(h->own), (xmc_u32)count);
     fifos += count;
   }
   if (fifos * sizeof(xmc_fifo) > bytes / 2u)
@@ -114,7 +125,7 @@ static uint64_t count_fifos(const xmcHeap *h) {
   uint64_t fifos = 0;
   uint32_t cls;
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
-    if (xmc_fifos_first(h->fifo_table[cls]) != fifos + XMC_FIRST_FIFO ||
+    if (xmc_fifos_first(h->fifo_table[cls]) != fifos + XMC_FIRST_FIFO(h->own) ||
         xmc_fifos_count(h->fifo_table[cls]) > h->slots)
       return ~(uint64_t)0;
     fifos += xmc_fifos_count(h->fifo_table[cls]);
@@ -127,7 +138,8 @@ int xmc_layout_is_consistent(const xmcHeap *h) {
   uint64_t fifos = count_fifos(h), tables, room = h->bytes - h->data;
   int k;
   if (h->pages < XMC_MIN_PAGES || h->pages > XMC_MAX_PAGES || h->slots % 64u || h->slots > XMC_MAX_SLOTS ||
-      fifos > h->bytes / sizeof(xmc_fifo) || !h->lanes || h->coalescing > XMC_COALESCE_CLASS)
+      fifos > h->bytes / sizeof(xmc_fifo) || !h->lanes || h->coalescing > XMC_COALESCE_CLASS ||
+      h->own % 64u || h->own > XMC_MAX_SLOTS)
     return 0;
   tables = place_tables(&placed, h->pages, fifos);
   for (k = 0; k < XMC_INDEX_LEVELS; k++)

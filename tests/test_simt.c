@@ -126,7 +126,7 @@ static void crowds(size_t bytes, xmc_u32 slots, uint32_t largest, uint32_t diver
   s.diverge_one_in = diverge_one_in;
   c->heap = core_heap(bytes, slots, 0xfffffff0u, XMC_COALESCING);
   c->largest = largest;
-  c->own_one_in = bytes > (4u << 20) ? 64 : 4;
+  c->own_one_in = bytes > (8u << 20) ? 64 : 4;
   c->rounds = 40;
   for (i = 0; i < GROUPS * SIMT_LANES; i++) {
     c->random[i] = 1000003u + 7u * i;
@@ -137,7 +137,7 @@ static void crowds(size_t bytes, xmc_u32 slots, uint32_t largest, uint32_t diver
     run(&s, live, c);
     intact(c);
   }
-  assert_true(c->bad > 0 && (c->refused > 0) == (bytes <= 4u << 20));
+  assert_true(c->bad > 0 && (c->refused > 0) == (bytes <= 8u << 20));
   assert_int_equal(c->heap->failed_requests, c->refused);
   assert_int_equal(c->heap->invalid_frees + c->heap->double_frees, c->bad);
   run(&s, drop_row, c);
@@ -169,6 +169,19 @@ static void many_fifos(void **state) {
   (void)state;
   crowds(4u << 20, CORE_SLOTS_DEFAULT, 24000, 0);
   crowds(4u << 20, CORE_SLOTS_DEFAULT, 120000, 7);
+}
+
+/* Fewer FIFOs than sub-groups: who takes whole Superblocks has slabs of its own. */
+static void own_slabs(void **state) {
+  uint32_t k;
+  (void)state;
+  for (k = 0; k < 4; k++) {
+    xmcHeap *heap = core_heap(k < 2 ? 8u << 20 : 24u << 20, CORE_SLOTS_DEFAULT, 0, XMC_COALESCING);
+    assert_int_equal(heap->own, 64);
+    assert_true(xmc_fifos_count(heap->fifo_table[0]) < GROUPS);
+    core_heap_free(heap);
+    crowds(k < 2 ? 8u << 20 : 24u << 20, CORE_SLOTS_DEFAULT, k < 2 ? 60000 : 8000, k % 2 * 9);
+  }
 }
 
 /* What the others of a sub-group see of one claim: the blocks side by side */
@@ -251,6 +264,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lanes_ask_together), cmocka_unit_test(few_fifos),
       cmocka_unit_test(no_fifos),           cmocka_unit_test(many_fifos),
-      cmocka_unit_test(active_ones_stay),   cmocka_unit_test(whole_superblocks)};
+      cmocka_unit_test(active_ones_stay),   cmocka_unit_test(whole_superblocks),
+      cmocka_unit_test(own_slabs)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,10 +11,10 @@ static cl_uint furthest(test_env *env, xmc_heap heap, cl_uint start, int *wrappe
   for (c = 0; c < XMC_ALL_CLASSES; c++)
     if (xmc_fifos_first(header.fifo_table[c]) + xmc_fifos_count(header.fifo_table[c]) > count)
       count = xmc_fifos_first(header.fifo_table[c]) + xmc_fifos_count(header.fifo_table[c]);
-  assert_true(count > XMC_FIRST_FIFO);
-  count -= XMC_FIRST_FIFO;
+  assert_true(count > XMC_FIRST_FIFO(header.own));
+  count -= XMC_FIRST_FIFO(header.own);
   fifos = test_alloc(env, count * sizeof *fifos);
-  test_read_arena(env, heap, XMC_HEADER_BYTES, count * sizeof *fifos, fifos);
+  test_read_arena(env, heap, XMC_FIRST_FIFO(header.own) * sizeof *fifos, count * sizeof *fifos, fifos);
   *wrapped = 0;
   for (c = 0; c < count; c++) {
     cl_uint moved = fifos[c].head - start, number = (cl_uint)(fifos[c].tail >> 32);
