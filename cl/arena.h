@@ -108,7 +108,8 @@ typedef uint64_t xmc_u64;
 #define XMC_CLASSES 32u
 #define XMC_SMALL_CLASSES 15u /* 16 … 448 B: 32 Basicblocks are less than a page */
 #define XMC_ALL_CLASSES (XMC_CLASSES + XMC_SMALL_CLASSES)
-#define XMC_PARKED_SLABS (XMC_CLASSES + 7u) /* slabs of four and fewer places, from 128 B on, which on GPUs are parked */
+#define XMC_PARKED_SLABS \
+  (XMC_CLASSES + 7u) /* slabs of four and fewer places, from 128 B on, which on GPUs are parked */
 #define XMC_MAX_CLASS_BYTES 8192u
 #define XMC_CLASS_MEMORYBLOCK 0xfdu /* first page of a Memoryblock */
 #define XMC_CLASS_BODY 0xfeu        /* further pages of a Memoryblock */
@@ -178,7 +179,7 @@ typedef struct xmcHeap {
                                           it, their number */
   xmc_u64 geometry;                    /* xmc_geometry_number */
   xmc_u32 spans;                       /* ceil(pages / 64) */
-  xmc_u32 own;                         /* slots that have slabs of their own (own_slab.cl); a multiple of 64, or 0 */
+  xmc_u32 own;        /* slots that have slabs of their own (own_slab.cl); a multiple of 64, or 0 */
   xmc_u64 bytes;      /* size of the arena */
   xmc_u32 slots;      /* stride of the busy bitmap: most FIFOs a class, a multiple of 64; 0 = unbuffered */
   xmc_u32 coalescing; /* XMC_COALESCE_…: with compartments a free looks for their headers */

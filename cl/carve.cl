@@ -11,7 +11,7 @@
  */
 #ifndef XMC_CARVE_CL
 #define XMC_CARVE_CL
-#include "own_slab.cl"
+#include "supply.cl"
 
 /* Once room is scarce, who takes more of it than it will keep says so before and after: a search that finds
  * nothing meanwhile is not the last. */
@@ -255,6 +255,39 @@ XMC_FN xmc_u32 xmc_slab_near(XMC_GLOBAL xmcHeap *heap, xmc_u32 slab, xmc_u64 w) 
   return XMC_HINT_ONWARD | XMC_HINT(page, 0);
 }
 
+/* Takes a slab that came back out of the FIFO and claims a place of it; cls: the slab's. One try: 0 also where another one
+ * was faster. */
+XMC_FN xmc_claim xmc_slab_adopt(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 number) {
+  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, number);
+  XMC_GLOBAL xmc_u64 *word;
+  xmc_u64 w = xmc_load_relaxed64(&fifo->active), next, old;
+  xmc_u32 id = xmc_active_id(w), take = 0;
+  if (id == XMC_NONE)
+    id = xmc_fifo_dequeue(fifo);
+  else if (xmc_cas_hint64(&fifo->active, w, xmc_active_next(w, XMC_NONE)) != w)
+    return 0;
+  if (id == XMC_NONE)
+    return 0;
+  word = xmc_word_at(heap, words, id);
+  w = xmc_load_relaxed64(word);
+  XMC_ROLLED
+  while (xmc_word_class(w) == cls && (w & XMC_WORD_LISTED)) { /* again only when another one changed it */
+    take = xmc_lowest_bits(xmc_word_available(w, cls), 1u);
+    next = w & ~(xmc_u64)take;
+    next = xmc_word_available(next, cls) ? next | XMC_WORD_PARKED : next & ~XMC_WORD_WHERE;
+    old = xmc_cas_acquire64(word, w, next);
+    if (old == w) {
+      if (next & XMC_WORD_PARKED)
+        xmc_bitmap_ensure(heap, XMC_PARKED, cls * xmc_heap_spans(heap) * XMC_SPAN_PAGES + xmc_slab_page(id));
+      break;
+    }
+    w = old;
+    take = 0;
+  }
+  if (xmc_scarce_near(heap)) /* it was in nobody's sight for a moment */
+    xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
+  return xmc_claim_make(id, take);
+}
 /* A place of another slab than the last one, `slab` with the word w: of the FIFO of slabs, or new. `own` as for
  * xmc_own_slab. */
 XMC_FN xmc_claim xmc_slab_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 own,

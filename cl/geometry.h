@@ -16,11 +16,9 @@
 #endif
 #if !XMC_GEOMETRY
 #undef XMC_GEOMETRY_FIFOS
-#define XMC_GEOMETRY_FIFOS 0 /* of each class; 0: the header tells */
-#undef XMC_GEOMETRY_SLAB_FIFOS
-#define XMC_GEOMETRY_SLAB_FIFOS 0 /* of each class of slabs */
+#define XMC_GEOMETRY_FIFOS 0 /* of each class below XMC_PARKED_SLABS; 0: the header tells */
 #undef XMC_GEOMETRY_PARKED_FIFOS
-#define XMC_GEOMETRY_PARKED_FIFOS 0 /* of each from XMC_PARKED_SLABS on */
+#define XMC_GEOMETRY_PARKED_FIFOS 0 /* of each from there on */
 #undef XMC_GEOMETRY_OWN
 #define XMC_GEOMETRY_OWN 0
 #endif
@@ -44,6 +42,7 @@ XMC_GEOMETRY_FIELD(xmc_u32, pages, pages, XMC_GEOMETRY_PAGES)
 XMC_GEOMETRY_FIELD(xmc_u32, spans, spans, (XMC_GEOMETRY_PAGES + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES)
 XMC_GEOMETRY_FIELD(xmc_u32, lanes, lanes, XMC_GEOMETRY_LANES)
 XMC_GEOMETRY_FIELD(xmc_u32, slots, slots, XMC_GEOMETRY_SLOTS)
+XMC_GEOMETRY_FIELD(xmc_u32, own, own, XMC_GEOMETRY_OWN)
 
 XMC_FN xmc_u64 xmc_heap_index(XMC_GLOBAL xmcHeap *heap, xmc_u32 level) {
 #if XMC_GEOMETRY
@@ -59,20 +58,14 @@ XMC_FN xmc_u64 xmc_heap_index(XMC_GLOBAL xmcHeap *heap, xmc_u32 level) {
 }
 
 XMC_FN xmc_u64 xmc_heap_fifos(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
-  xmc_u32 count = XMC_GEOMETRY_FIFOS, before = XMC_FIRST_FIFO(XMC_GEOMETRY_OWN), c = cls;
+  xmc_u32 first = XMC_FIRST_FIFO(XMC_GEOMETRY_OWN);
   if (!XMC_GEOMETRY_FIFOS)
     return heap->fifo_table[cls];
-  if (cls >= XMC_CLASSES) {
-    before += XMC_CLASSES * count;
-    count = XMC_GEOMETRY_SLAB_FIFOS;
-    c = cls - XMC_CLASSES;
-  }
-  if (cls >= XMC_PARKED_SLABS) {
-    before += (XMC_PARKED_SLABS - XMC_CLASSES) * count;
-    count = XMC_GEOMETRY_PARKED_FIFOS;
-    c = cls - XMC_PARKED_SLABS;
-  }
-  return xmc_fifos_entry(before + c * count, count);
+  if (cls < XMC_PARKED_SLABS)
+    return xmc_fifos_entry(first + cls * XMC_GEOMETRY_FIFOS, XMC_GEOMETRY_FIFOS);
+  return xmc_fifos_entry(first + XMC_PARKED_SLABS * XMC_GEOMETRY_FIFOS +
+                             (cls - XMC_PARKED_SLABS) * XMC_GEOMETRY_PARKED_FIFOS,
+                         XMC_GEOMETRY_PARKED_FIFOS);
 }
 
 /* Where a level of a bitmap begins: level 0 has a bit for each of its items, each further one a bit for a word below. */

@@ -22,6 +22,7 @@
 #include "bitmap.cl"
 #include "fifo.cl"
 #include "memoryblock.cl"
+#include "own_slab.cl"
 #include "platform.h"
 #include "size_class.cl"
 #include "superblock.cl"
@@ -224,7 +225,9 @@ XMC_FN xmc_u32 xmc_slab_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
   } else if (!(w & XMC_WORD_LISTED))
     return id;
   /* Somebody answers for the slab. If it is wholly free and another one is in use here, it goes. */
-  if (xmc_word_is_whole(set) && ((set & XMC_WORD_PARKED) || !xmc_is_active_here(heap, me, cls, id)) &&
+  if (xmc_word_is_whole(set) &&
+      !((set & XMC_WORD_PARKED) ? xmc_is_own_here(heap, me, cls, id)
+                                : xmc_is_active_here(heap, me, cls, id)) &&
       xmc_superblock_retire(xmc_word_at(heap, words, id), cls, set)) {
     xmc_pages_return(heap, me, cls, id);
   }
@@ -339,7 +342,8 @@ XMC_FN xmc_u32 xmc_fifo_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cl
   if (!XMC_SIMT)
     xmc_seat_read_ring(heap, seat);
   if (xmc_seat_used(seat))
-    message = xmc_beside64(xmc_seat_used(seat) == 1u ? &fifo->tail : &fifo->message[seat->head % XMC_FIFO_SIZE]);
+    message =
+        xmc_beside64(xmc_seat_used(seat) == 1u ? &fifo->tail : &fifo->message[seat->head % XMC_FIFO_SIZE]);
   if (id != XMC_NONE && !xmc_superblock_unlist(xmc_word_at(heap, words, id), cls, w))
     return XMC_FIFO_BACK;
   if (!xmc_seat_used(seat))

@@ -1,8 +1,8 @@
 /* The arena's geometry: how many pages fit beside the tables that describe them.
  *
  * Metadata is 278 bytes a page of 16 KiB (1.70 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,448 a
- * class in 8 GiB, 69 in 64 MiB. On GPUs with more sub-groups than FIFOs the classes of slabs have half as many, and their
- * room goes to a table of own slabs (own_slab.cl). A class gets fewer where its Superblocks are large for the heap, so that
+ * class in 8 GiB, 69 in 64 MiB. On GPUs slabs that are always parked have none, and where more sub-groups run than a class
+ * has FIFOs there is a table of their own slabs instead (own_slab.cl). A class gets fewer where its Superblocks are large for the heap, so that
  * what its FIFOs' active Superblocks hold is at most 1/64 of the heap (on GPUs, where they are carved to fit,
  * 1/60 of it, as a rule), and all classes together leave a part of it even if every FIFO of every class is
  * used.
@@ -44,8 +44,8 @@ static uint64_t superblock_bytes(uint32_t cls) {
 
 /* So many bytes of heap there are for each FIFO of a class. On GPUs what is carved for a whole sub-group
  * leaves nothing in the FIFO, and what is carved for a few lanes is small once room was scarce: one page, or two. */
-static uint64_t most_share(uint32_t cls, int simt, uint64_t bytes) {
-  uint64_t pages = bytes >> 28 ? 62u : 72u; /* all tables are at most 2 % of 64 MiB and more */
+static uint64_t most_share(uint32_t cls, int simt, int own, uint64_t bytes) {
+  uint64_t pages = !own ? 62u : bytes >> 28 ? 63u : 77u; /* all tables are at most 2 % of 64 MiB and more */
   return simt ? pages * XMC_PAGE_BYTES : 64u * superblock_bytes(cls);
 }
 
@@ -84,11 +84,9 @@ int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
   if (request->simt && !request->slots_exact && own > slots)
     h->own = (xmc_u32)(own / 64u * 64u);
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
-    uint64_t count = slots, most = bytes / most_share(cls, request->simt, bytes);
+    uint64_t count = slots, most = bytes / most_share(cls, request->simt, h->own > 0, bytes);
     if (!request->slots_exact && slots && count > most)
       count = most ? most : 1u;
-    if (h->own && cls >= XMC_CLASSES)
-      count = (count + 1u) / 2u;
     if (request->simt && cls >= XMC_PARKED_SLABS)
       count = 0;
     h->fifo_table[cls] = xmc_fifos_entry((xmc_u32)fifos + XMC_FIRST_FIFO(h->own), (xmc_u32)count);

@@ -18,13 +18,11 @@ static void xmc_add_number(char *options, const char *name, xmc_u64 value) {
 
 /* The constants that geometry.h takes instead of a header */
 void xmc_write_geometry(const xmcHeap *heap, char *options) {
-  xmc_u32 fifos = xmc_fifos_count(heap->fifo_table[0]), slabs = xmc_fifos_count(heap->fifo_table[XMC_CLASSES]);
+  xmc_u32 fifos = xmc_fifos_count(heap->fifo_table[0]);
   xmc_u32 parked = xmc_fifos_count(heap->fifo_table[XMC_PARKED_SLABS]), cls;
   char name[] = "_INDEX0";
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++)
-    if (xmc_fifos_count(heap->fifo_table[cls]) != (cls < XMC_CLASSES        ? fifos
-                                                   : cls < XMC_PARKED_SLABS ? slabs
-                                                                            : parked))
+    if (xmc_fifos_count(heap->fifo_table[cls]) != (cls < XMC_PARKED_SLABS ? fifos : parked))
       fifos = 0;
   options[0] = 0;
   xmc_add_number(options, "", heap->geometry);
@@ -35,7 +33,6 @@ void xmc_write_geometry(const xmcHeap *heap, char *options) {
   xmc_add_number(options, "_LANES", heap->lanes);
   xmc_add_number(options, "_SLOTS", heap->slots);
   xmc_add_number(options, "_FIFOS", fifos);
-  xmc_add_number(options, "_SLAB_FIFOS", slabs);
   xmc_add_number(options, "_PARKED_FIFOS", parked);
   xmc_add_number(options, "_OWN", heap->own);
   xmc_add_number(options, "_BUSY", heap->bitmaps[XMC_BUSY].level[0]);

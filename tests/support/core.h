@@ -35,7 +35,7 @@ static inline void core_step(void) {
 #define CORE_GEOMETRY_NUMBER 1u
 static struct {
   uint64_t data, words, index[5], busy, parked, whole;
-  uint32_t map, pages, lanes, slots, fifos, slab_fifos, parked_fifos, own;
+  uint32_t map, pages, lanes, slots, fifos, parked_fifos, own;
 } core_geometry;
 #define XMC_GEOMETRY CORE_GEOMETRY_NUMBER
 #define XMC_GEOMETRY_DATA core_geometry.data
@@ -45,7 +45,6 @@ static struct {
 #define XMC_GEOMETRY_LANES core_geometry.lanes
 #define XMC_GEOMETRY_SLOTS core_geometry.slots
 #define XMC_GEOMETRY_FIFOS core_geometry.fifos
-#define XMC_GEOMETRY_SLAB_FIFOS core_geometry.slab_fifos
 #define XMC_GEOMETRY_PARKED_FIFOS core_geometry.parked_fifos
 #define XMC_GEOMETRY_OWN core_geometry.own
 #define XMC_GEOMETRY_BUSY core_geometry.busy
@@ -73,7 +72,6 @@ static inline void core_geometry_set(const xmcHeap *heap) {
   core_geometry.lanes = heap->lanes;
   core_geometry.slots = heap->slots;
   core_geometry.fifos = xmc_fifos_count(heap->fifo_table[0]);
-  core_geometry.slab_fifos = xmc_fifos_count(heap->fifo_table[XMC_CLASSES]);
   core_geometry.parked_fifos = xmc_fifos_count(heap->fifo_table[XMC_PARKED_SLABS]);
   core_geometry.own = heap->own;
   core_geometry.busy = heap->bitmaps[XMC_BUSY].level[0];
@@ -82,9 +80,8 @@ static inline void core_geometry_set(const xmcHeap *heap) {
   for (i = 0; i < XMC_INDEX_LEVELS; i++)
     core_geometry.index[i] = heap->index[i];
   for (i = 0; i < XMC_ALL_CLASSES; i++)
-    if (xmc_fifos_count(heap->fifo_table[i]) != (i < XMC_CLASSES        ? core_geometry.fifos
-                                                 : i < XMC_PARKED_SLABS ? core_geometry.slab_fifos
-                                                                        : core_geometry.parked_fifos))
+    if (xmc_fifos_count(heap->fifo_table[i]) !=
+        (i < XMC_PARKED_SLABS ? core_geometry.fifos : core_geometry.parked_fifos))
       core_geometry.fifos = 0;
 }
 #endif
