@@ -86,7 +86,8 @@ XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_
 #endif
 
 /* Where a slot looks first for pages of a class: each class and slot has a place of its own, as long as the heap has room
- * for all. From the lowest class up they take 19 times 1 page a slot and 4 times 2, 4, 8 and 16, at multiples of that. On CPU
+ * for all. From the lowest class up they take 19 times 1 page a slot and 4 times 2, 4, 8 and 16, at multiples of that; the
+ * lowest two take turns, so that those of 16 B are odd, where no longer run can have begun (xmc_runs_forget). On CPU
  * devices each slot has a span instead: words in one cache line would wander between the cores. */
 XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   XMC_AFRESH64(heap);
@@ -95,15 +96,9 @@ XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls)
     before = (0x50301c14u >> 8u * (order - 1u) & 0xffu) + (((cls - 15u) & 3u) << order);
   if (!XMC_SIMT)
     return xmc_slot_hint(me, xmc_heap_lanes(heap)) * XMC_SPAN_PAGES + before % XMC_SPAN_PAGES;
-  if (cls == 0) /* without a branch here ptxas takes up to 50 registers (tests/registers) */
-    return xmc_slot_hint(me, xmc_heap_lanes(heap));
+  if (cls < 2u)
+    return 2u * xmc_slot_hint(me, xmc_heap_lanes(heap)) + 1u - cls;
   return before * xmc_heap_lanes(heap) + (xmc_slot_hint(me, xmc_heap_lanes(heap)) << order);
-}
-
-/* The hint to go on from a run, in a step as wide as all slots */
-XMC_FN xmc_u32 xmc_hint_onward(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 order) {
-  xmc_u32 wide = order > 0 ? 1u << order : XMC_PAGE_CLASSES;
-  return XMC_HINT_ONWARD | XMC_HINT(page + wide * xmc_heap_lanes(heap), 0);
 }
 
 /* A new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page
@@ -148,7 +143,12 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   XMC_AFRESH(cls);
   XMC_AFRESH(fifo);
   if (fifo < XMC_SEAT_PARKS)
-    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, next ? next : xmc_hint_onward(heap, page, order));
+    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint,
+                        next ? next
+                             : XMC_HINT_ONWARD |
+                                   XMC_HINT(page + (order > 0 ? xmc_heap_lanes(heap) << order
+                                                              : XMC_PAGE_CLASSES * xmc_heap_lanes(heap)),
+                                            0));
   return page;
 }
 
@@ -182,18 +182,10 @@ XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
 /* Carves a new Superblock out of 2^order free pages. map: xmc_fixed_map. */
 XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                                       xmc_u32 order, xmc_u64 map, xmc_seat seat, xmc_u32 *data) {
-  xmc_u32 own = xmc_seat_own(&seat), fifo = seat.fifo, page, count, take, scarce, words;
-  if (own) {
-    seat.hint = xmc_load_relaxed32(xmc_own_entry(heap, me, XMC_OWN_RUNS + order, own)) | XMC_HINT_ONWARD;
-    fifo = XMC_SEAT_PARKS; /* the table remembers, not the FIFO */
-  }
-  page = xmc_pages_take(heap, me, cls, order, map, fifo, seat.hint);
+  xmc_u32 page = xmc_pages_take(heap, me, cls, order, map, seat.fifo, seat.hint), count, take, scarce, words;
   if (page == XMC_NONE)
     return 0;
   XMC_AFRESH64(heap); /* what comes next is on its way while the page map is written */
-  own = xmc_own_slots(heap);
-  if (own)
-    xmc_store_relaxed32(xmc_own_entry(heap, me, XMC_OWN_RUNS + order, own), xmc_hint_onward(heap, page, order));
   scarce = xmc_scarce_near(heap);
   *data = (xmc_u32)(xmc_fixed_data(heap) >> 4);
   words = (xmc_u32)(xmc_fixed_words(heap) >> 3);
@@ -336,7 +328,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     seat.hint = xmc_seat_hint(heap, seat.fifo, seat.hint);
     own = want >= 32u ? xmc_seat_own(&seat) : 0;
     if (own)
-      seat.hint = xmc_load_relaxed32(xmc_own_entry(heap, me, cls, own));
+      seat.hint = xmc_load_relaxed32(xmc_own_slab(heap, me, cls, own));
   }
   if (small && seat.hint) { /* the slab of the last time has places more often than not */
     slab = seat.hint - 1u;
@@ -365,7 +357,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     XMC_AFRESH(own);
     if (claim) {
       if (seat.fifo != XMC_NONE)
-        xmc_store_relaxed32(own ? xmc_own_entry(heap, me, cls, own) : &xmc_fifo_number(heap, seat.fifo)->hint,
+        xmc_store_relaxed32(own ? xmc_own_slab(heap, me, cls, own) : &xmc_fifo_number(heap, seat.fifo)->hint,
                             xmc_claim_id(claim) + 1u);
       claim = xmc_slab_start(heap, me, xmc_words(heap), cls, want, claim, seat, data);
     }

@@ -10,7 +10,7 @@
  *          | none
  *   last resort: other slots' FIFOs, parked ones (steal.cl), wholly free ones of every class (reclaim.cl)
  *
- * (On GPUs slabs of four and fewer places are always parked, and so are slots' own slabs: own.cl.)
+ * (On GPUs slabs of four and fewer places are always parked, and so are slots' own slabs: own_slab.cl.)
  *
  * `active` is the head of the queue, looked at without dequeuing. As long as it has blocks a claim costs
  * one load of it and one CAS on its word; a release costs one fetch-or. An exhausted active Superblock
@@ -22,7 +22,7 @@
 #include "bitmap.cl"
 #include "fifo.cl"
 #include "memoryblock.cl"
-#include "own.cl"
+#include "own_slab.cl"
 #include "platform.h"
 #include "size_class.cl"
 #include "superblock.cl"
@@ -109,12 +109,8 @@ XMC_FN xmc_u32 xmc_hint_order(xmc_u32 hint) { return hint >> 23 & 7u; }
 XMC_FN int xmc_hint_is_run(xmc_u32 hint) { return (hint & 0x7fffffu) && !(hint & XMC_HINT_ONWARD); }
 
 /* A run that went back is the next that the slot takes (xmc_pages_take). */
-XMC_FN void xmc_hint_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page, xmc_u32 order,
-                          xmc_u32 fifo, xmc_u32 hint) {
-  xmc_u32 own = XMC_OWN_PLACES && cls < XMC_CLASSES ? xmc_own_slots(heap) : 0;
-  if (own)
-    xmc_store_relaxed32(xmc_own_entry(heap, me, XMC_OWN_RUNS + order, own), XMC_HINT(page, order));
-  else if (fifo != XMC_NONE && hint != XMC_HINT(page, order)) {
+XMC_FN void xmc_hint_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 order, xmc_u32 fifo, xmc_u32 hint) {
+  if (fifo != XMC_NONE && hint != XMC_HINT(page, order)) {
     xmc_store_relaxed32(xmc_next_hint(heap, page), hint);
     xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, XMC_HINT(page, order));
   }
@@ -127,7 +123,7 @@ XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
   xmc_u32 page = xmc_any_page(id), order = cls < XMC_CLASSES ? xmc_run_order(id) : 0,
           fifo = xmc_fifo_of(heap, me, cls);
   if (fifo != XMC_NONE)
-    xmc_hint_push(heap, me, cls, page, order, fifo, xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint));
+    xmc_hint_push(heap, page, order, fifo, xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint));
   xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order));
 }
 
@@ -308,11 +304,11 @@ XMC_FN void xmc_seat_read_ring(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
   xmc_u64 tail;
   xmc_u32 own;
   xmc_load_row(&fifo->tail, &tail, &seat->head, &own);
-  seat->used = ((xmc_message_number(tail) - seat->head + 1u) & 63u) | own;
+  seat->used = (xmc_message_number(tail) - seat->head + 1u) | own;
 }
 XMC_FN xmc_u32 xmc_seat_used(const xmc_seat *seat) { return seat->used & 63u; }
 XMC_FN xmc_u32 xmc_seat_own(const xmc_seat *seat) {
-  return !XMC_OWN_PLACES ? 0 : XMC_GEOMETRY ? XMC_GEOMETRY_OWN : seat->used & ~63u;
+  return !XMC_SIMT ? 0 : XMC_GEOMETRY ? XMC_GEOMETRY_OWN : seat->used & ~63u;
 }
 XMC_FN void xmc_seat_read(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
