@@ -60,7 +60,9 @@ static struct {
 #include "../../cl/init.cl"
 #include "../../host/layout.h"
 
+#ifndef CORE_SLOTS_DEFAULT
 #define CORE_SLOTS_DEFAULT 64u
+#endif
 
 #ifdef CORE_ONE_GEOMETRY
 static inline void core_geometry_set(const xmcHeap *heap) {

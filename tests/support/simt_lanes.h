@@ -3,7 +3,10 @@
 #define XMC_TEST_SIMT_LANES_H
 #include "simt.h"
 typedef xmc_u32 xmc_lanes;
-XMC_FN xmc_u32 xmc_caller(void) { return simt_number() / SIMT_LANES; }
+#ifndef SIMT_SLOT
+#define SIMT_SLOT(group) (group) /* where sub-group `group` runs */
+#endif
+XMC_FN xmc_u32 xmc_caller(void) { return SIMT_SLOT(simt_number() / SIMT_LANES); }
 XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) {
   return me < slots ? me : (xmc_u32)(((xmc_u64)(me * 2654435769u) * slots) >> 32);
 }

@@ -1,0 +1,139 @@
+/* How many accesses to memory follow each other in a request, counted: 192 sub-groups as user-level threads, whose lanes
+ * take one step at a time (support/simt.h), in work-groups of eight that end together. The device has room for 256, and
+ * the heaps are as much smaller than those of a GPU with 8,448: 248 MiB stand for 8 GiB, where each has a FIFO, 31 MiB for
+ * 1 GiB, where eight share one. No time, but what time goes by, without a GPU (bench/time.md); a bound that
+ * is passed is a longer chain, or sub-groups that meet.
+ *   XMC_TEST_VERBOSE=1 prints every figure.
+ */
+#include "support/simt.h"
+#define XMC_COALESCING 2
+#define XMC_SIMT 1
+#define XMC_MANY_PAGES 6951u /* as 3.5 GiB */
+#define XMC_USED_IS_DONE 1
+#define XMC_HOST_LANES "support/simt_lanes.h"
+#define XMC_HOST_STEP() simt_step()
+#define XMC_HOST_THREAD() (simt_number() + 1u)
+#define SIMT_SLOT(group) ((group) / 48u * 64u + (group) % 48u) /* registers leave 48 of 64 places in use */
+#define CORE_OWN_STEPS
+#define CORE_SLOTS_DEFAULT 256u
+#include "support/core.h"
+
+enum { GROUPS = 192, GROUPS_TOGETHER = 8, ITEMS = GROUPS * SIMT_LANES, MOST_ROUNDS = 8, KERNELS = 4 };
+
+typedef struct kernel {
+  xmcHeap *heap;
+  uint32_t least, most; /* bytes */
+  uint32_t rounds, refused;
+  int pairs;
+  char *blocks[MOST_ROUNDS][ITEMS];
+  uint32_t ended[MOST_ROUNDS][GROUPS / GROUPS_TOGETHER]; /* work-items of a work-group */
+  uint64_t tick[GROUPS];                                 /* at which each sub-group ended */
+} kernel;
+
+/* The next work-group takes the place of one when all its sub-groups have ended. */
+static void end_round(kernel *k, uint32_t number, uint32_t round) {
+  uint32_t *ended = &k->ended[round][number / (GROUPS_TOGETHER * SIMT_LANES)];
+  simt_or(0xffffffffu, 0);
+  ++*ended;
+  while (*ended < GROUPS_TOGETHER * SIMT_LANES)
+    simt_step();
+  k->tick[number / SIMT_LANES] = simt_now();
+}
+
+static void allocate(uint32_t number, void *data) {
+  kernel *k = data;
+  uint32_t round;
+  for (round = 0; round < k->rounds; round++) {
+    uint64_t random = (uint64_t)round * 1000003u + number + 1u;
+    char *block = xmcMalloc(k->heap, k->least + core_random(&random) % (k->most - k->least + 1u));
+    simt_step(); /* the user's write */
+    k->refused += block == NULL;
+    if (k->pairs)
+      xmcFree(k->heap, block);
+    else
+      k->blocks[round][number] = block;
+    end_round(k, number, round);
+  }
+}
+
+static void release(uint32_t number, void *data) {
+  kernel *k = data;
+  uint32_t round;
+  for (round = 0; round < k->rounds; round++) {
+    xmcFree(k->heap, k->blocks[round][number]);
+    end_round(k, number, round);
+  }
+}
+
+static int by_value(const void *a, const void *b) {
+  return *(const uint64_t *)a < *(const uint64_t *)b ? -1 : *(const uint64_t *)a > *(const uint64_t *)b;
+}
+
+/* Steps a request, when all but two of the sub-groups have ended */
+static double steps(kernel *k, void (*run)(uint32_t, void *), uint64_t seed) {
+  simt s;
+  memset(&s, 0, sizeof s);
+  s.groups = GROUPS;
+  s.seed = seed;
+  memset(k->ended, 0, sizeof k->ended);
+  simt_run(&s, run, k);
+  assert_int_equal(s.hung, 0);
+  qsort(k->tick, GROUPS, sizeof *k->tick, by_value);
+  return (double)k->tick[GROUPS - 3] / k->rounds;
+}
+
+/* Kernels that allocate and free by turns; the first one, for which nothing was carved yet, does not count. */
+static void bounded(uint32_t mib, uint32_t least, uint32_t most, uint32_t rounds, double alloc_most,
+                    double free_most) {
+  kernel *k = calloc(1, sizeof *k);
+  double alloc = 0, gone = 0;
+  uint32_t i;
+  assert_non_null(k);
+  assert_true(rounds <= MOST_ROUNDS);
+  k->heap = core_heap((size_t)mib << 20, CORE_SLOTS_DEFAULT, 0, XMC_COALESCING);
+  k->least = least;
+  k->most = most;
+  k->rounds = rounds;
+  k->pairs = free_most == 0;
+  for (i = 0; i < KERNELS; i++) {
+    double a = steps(k, allocate, 100u + i), f = k->pairs ? 0 : steps(k, release, 200u + i);
+    alloc += i ? a / (KERNELS - 1) : 0;
+    gone += i ? f / (KERNELS - 1) : 0;
+  }
+  assert_int_equal(k->refused, 0);
+  assert_int_equal(k->heap->failed_requests + k->heap->double_frees + k->heap->invalid_frees, 0);
+  if (getenv("XMC_TEST_VERBOSE"))
+    printf("%3u MiB, %3u FIFOs, %s %u-%u B: %.1f%s%.1f\n", mib, xmc_fifos_count(k->heap->fifo_table[0]),
+           k->pairs ? "pair" : "alloc", least, most, alloc, k->pairs ? " of " : " and free ",
+           k->pairs ? alloc_most : gone);
+  if (alloc > alloc_most || gone > free_most)
+    fail_msg("%u MiB, %u to %u B: %.1f steps a request, at most %.1f; %.1f a free, at most %.1f", mib, least,
+             most, alloc, alloc_most, gone, free_most);
+  core_heap_free(k->heap);
+  free(k);
+}
+
+static void a_fifo_each(void **state) {
+  (void)state;
+  bounded(248, 16, 16, 5, 13.5, 8.5);
+  bounded(248, 256, 256, 5, 15.5, 10.5);
+  bounded(248, 1024, 1024, 5, 16, 11);
+  bounded(248, 4096, 4096, 5, 23, 11.5);
+  bounded(248, 16, 16, 8, 15.5, 0);
+  bounded(248, 1024, 1024, 8, 15.5, 0);
+}
+
+static void a_fifo_for_eight(void **state) {
+  (void)state;
+  bounded(31, 16, 16, 5, 15.5, 9.5);
+  bounded(31, 64, 64, 5, 15.5, 9.5);
+  bounded(31, 256, 256, 5, 22, 11.5);
+  bounded(31, 16, 16, 8, 34, 0);
+  bounded(31, 256, 256, 8, 37, 0);
+  bounded(31, 1024, 1024, 8, 32, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(a_fifo_each), cmocka_unit_test(a_fifo_for_eight)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
