@@ -1,7 +1,7 @@
 /* How many accesses to memory follow each other in a request, counted: 192 sub-groups as user-level threads, whose lanes
  * take one step at a time (support/simt.h), in work-groups of eight that end together. The device has room for 256, and
  * the heaps are as much smaller than those of a GPU with 8,448: 248 MiB stand for 8 GiB, where each has a FIFO, 31 MiB for
- * 1 GiB, where eight share one. No time, but what time goes by, without a GPU (bench/time.md); a bound that
+ * 1 GiB, where eight to ten share one. No time, but what time goes by, without a GPU (bench/time.md); a bound that
  * is passed is a longer chain, or sub-groups that meet.
  *   XMC_TEST_VERBOSE=1 prints every figure.
  */
