@@ -288,6 +288,7 @@ XMC_FN xmc_claim xmc_slab_adopt(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
     xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
   return xmc_claim_make(id, take);
 }
+
 /* A place of another slab than the last one, `slab` with the word w: of the FIFO of slabs, or new. `own` as for
  * xmc_own_slab. */
 XMC_FN xmc_claim xmc_slab_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 own,

@@ -1,11 +1,11 @@
 /* The arena's geometry: how many pages fit beside the tables that describe them.
  *
- * Metadata is 278 bytes a page of 16 KiB (1.70 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,448 a
- * class in 8 GiB, 69 in 64 MiB. On GPUs slabs that are always parked have none, and where more sub-groups run than a class
- * has FIFOs there is a table of their own slabs instead (own_slab.cl). A class gets fewer where its Superblocks are large for the heap, so that
- * what its FIFOs' active Superblocks hold is at most 1/64 of the heap (on GPUs, where they are carved to fit,
- * 1/60 of it, as a rule), and all classes together leave a part of it even if every FIFO of every class is
- * used.
+ * Metadata is 278 bytes a page of 16 KiB (1.70 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,448 a class in
+ * 8 GiB, 69 in 64 MiB. On GPUs slabs that are always parked have none, and where more sub-groups run than a
+ * class has FIFOs there is a table of their own slabs instead (own_slab.cl). A class gets fewer where its
+ * Superblocks are large for the heap, so that what its FIFOs' active Superblocks hold is at most 1/64 of the
+ * heap (on GPUs, where they are carved to fit, 1/60 of it, as a rule), and all classes together leave a part of
+ * it even if every FIFO of every class is used.
  */
 #include "layout.h"
 #include "../cl/size_class.cl"

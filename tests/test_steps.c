@@ -3,7 +3,7 @@
  * the heaps are as much smaller than those of a GPU with 8,448: 248 MiB stand for 8 GiB, where each has a FIFO, 31 MiB for
  * 1 GiB, where eight to ten share one. No time, but what time goes by, without a GPU (bench/time.md); a bound that
  * is passed is a longer chain, or sub-groups that meet.
- *   XMC_TEST_VERBOSE=1 prints every figure.
+ * Prints every figure.
  */
 #include "support/simt.h"
 #define XMC_COALESCING 2
@@ -22,8 +22,7 @@ enum { GROUPS = 192, GROUPS_TOGETHER = 8, ITEMS = GROUPS * SIMT_LANES, MOST_ROUN
 
 typedef struct kernel {
   xmcHeap *heap;
-  uint32_t least, most; /* bytes */
-  uint32_t rounds, refused;
+  uint32_t bytes, rounds, refused;
   int pairs;
   char *blocks[MOST_ROUNDS][ITEMS];
   uint32_t ended[MOST_ROUNDS][GROUPS / GROUPS_TOGETHER]; /* work-items of a work-group */
@@ -44,8 +43,7 @@ static void allocate(uint32_t number, void *data) {
   kernel *k = data;
   uint32_t round;
   for (round = 0; round < k->rounds; round++) {
-    uint64_t random = (uint64_t)round * 1000003u + number + 1u;
-    char *block = xmcMalloc(k->heap, k->least + core_random(&random) % (k->most - k->least + 1u));
+    char *block = xmcMalloc(k->heap, k->bytes);
     simt_step(); /* the user's write */
     k->refused += block == NULL;
     if (k->pairs)
@@ -83,16 +81,14 @@ static double steps(kernel *k, void (*run)(uint32_t, void *), uint64_t seed) {
 }
 
 /* Kernels that allocate and free by turns; the first one, for which nothing was carved yet, does not count. */
-static void bounded(uint32_t mib, uint32_t least, uint32_t most, uint32_t rounds, double alloc_most,
-                    double free_most) {
+static void bounded(uint32_t mib, uint32_t bytes, uint32_t rounds, double alloc_most, double free_most) {
   kernel *k = calloc(1, sizeof *k);
   double alloc = 0, gone = 0;
   uint32_t i;
   assert_non_null(k);
   assert_true(rounds <= MOST_ROUNDS);
   k->heap = core_heap((size_t)mib << 20, CORE_SLOTS_DEFAULT, 0, XMC_COALESCING);
-  k->least = least;
-  k->most = most;
+  k->bytes = bytes;
   k->rounds = rounds;
   k->pairs = free_most == 0;
   for (i = 0; i < KERNELS; i++) {
@@ -102,38 +98,30 @@ static void bounded(uint32_t mib, uint32_t least, uint32_t most, uint32_t rounds
   }
   assert_int_equal(k->refused, 0);
   assert_int_equal(k->heap->failed_requests + k->heap->double_frees + k->heap->invalid_frees, 0);
-  if (getenv("XMC_TEST_VERBOSE"))
-    printf("%3u MiB, %3u FIFOs, %s %u-%u B: %.1f%s%.1f\n", mib, xmc_fifos_count(k->heap->fifo_table[0]),
-           k->pairs ? "pair" : "alloc", least, most, alloc, k->pairs ? " of " : " and free ",
-           k->pairs ? alloc_most : gone);
-  if (alloc > alloc_most || gone > free_most)
-    fail_msg("%u MiB, %u to %u B: %.1f steps a request, at most %.1f; %.1f a free, at most %.1f", mib, least,
-             most, alloc, alloc_most, gone, free_most);
+  printf("%3u MiB, %3u FIFOs, %4u B: %s %.1f (at most %.1f), free %.1f (%.1f)\n", mib,
+         xmc_fifos_count(k->heap->fifo_table[0]), bytes, k->pairs ? "pair " : "alloc", alloc, alloc_most,
+         gone, free_most);
+  assert_true(alloc <= alloc_most && gone <= free_most);
   core_heap_free(k->heap);
   free(k);
 }
 
-static void a_fifo_each(void **state) {
+static void bounds(void **state) {
+  static const struct {
+    uint32_t mib, bytes, rounds;
+    double alloc, free; /* 0: pairs of both */
+  } cases[] = {
+      {248, 16, 5, 13.5, 8.5}, {248, 256, 5, 15.5, 10.5}, {248, 1024, 5, 16, 11}, {248, 4096, 5, 23, 11.5},
+      {248, 16, 8, 15.5, 0},   {248, 1024, 8, 15.5, 0},   {31, 16, 5, 15.5, 9.5}, {31, 64, 5, 15.5, 9.5},
+      {31, 256, 5, 22, 11.5},  {31, 16, 8, 34, 0},        {31, 256, 8, 37, 0},    {31, 1024, 8, 32, 0},
+  };
+  size_t i;
   (void)state;
-  bounded(248, 16, 16, 5, 13.5, 8.5);
-  bounded(248, 256, 256, 5, 15.5, 10.5);
-  bounded(248, 1024, 1024, 5, 16, 11);
-  bounded(248, 4096, 4096, 5, 23, 11.5);
-  bounded(248, 16, 16, 8, 15.5, 0);
-  bounded(248, 1024, 1024, 8, 15.5, 0);
-}
-
-static void a_fifo_for_eight(void **state) {
-  (void)state;
-  bounded(31, 16, 16, 5, 15.5, 9.5);
-  bounded(31, 64, 64, 5, 15.5, 9.5);
-  bounded(31, 256, 256, 5, 22, 11.5);
-  bounded(31, 16, 16, 8, 34, 0);
-  bounded(31, 256, 256, 8, 37, 0);
-  bounded(31, 1024, 1024, 8, 32, 0);
+  for (i = 0; i < sizeof cases / sizeof *cases; i++)
+    bounded(cases[i].mib, cases[i].bytes, cases[i].rounds, cases[i].alloc, cases[i].free);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(a_fifo_each), cmocka_unit_test(a_fifo_for_eight)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(bounds)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
