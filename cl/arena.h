@@ -4,7 +4,7 @@
  * it may lie at another address on every device and in every process.
  *
  *   0          header (xmcHeap): geometry, FIFO table, failure counters
- *   1024       uint[15][own]     slabs of each slot's own (own_slab.cl), if any 60 B a slot
+ *   1024       uint[15][own]     slabs of each slot's own, if any (own_slab.cl)  60 B a slot
  *   fifo_table xmc_fifo[..]      one FIFO a size class and slot                 64 B each
  *   busy       bitmap            FIFOs that may hold something                  1 bit a FIFO
  *   parked     bitmap            pages with Superblocks that no FIFO had room for (a bit each, and class)

@@ -11,7 +11,7 @@
  */
 #ifndef XMC_CARVE_CL
 #define XMC_CARVE_CL
-#include "supply.cl"
+#include "seat.cl"
 
 /* Once room is scarce, who takes more of it than it will keep says so before and after: a search that finds
  * nothing meanwhile is not the last. */

@@ -27,8 +27,7 @@
 /* `own`: how many slots the table has */
 XMC_FN XMC_GLOBAL xmc_u32 *xmc_own_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 own) {
   XMC_AFRESH64(heap);
-  return (XMC_GLOBAL xmc_u32 *)heap +
-         (XMC_HEADER_BYTES / sizeof(xmc_u32) + cls * own + xmc_slot_hint(me, own));
+  return xmc_own_slabs(heap) + (cls * own + xmc_slot_hint(me, own));
 }
 
 /* Is this slab, which became wholly free, the caller's own? Then it stays, as long as room was never scarce: who allocates and

@@ -7,7 +7,7 @@
  */
 #ifndef XMC_STEAL_CL
 #define XMC_STEAL_CL
-#include "supply.cl"
+#include "seat.cl"
 
 /* A search of the last resort: how many turns it took, or how it looks from now on, in the low byte; above, the state of
  * flux when the turn began. (In one word: it is kept while all else goes on.) The first turns are choosy: they leave

@@ -100,7 +100,8 @@ XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u
  * to see to the FIFO, and the slot's hint finds the last one. Their classes have no FIFOs. */
 XMC_FN int xmc_slab_is_parked(xmc_u32 cls) { return XMC_SIMT && cls >= XMC_PARKED_SLABS; }
 
-/* The same for one place of a slab that a slot uses without a FIFO. With its last place another parked slab is listed no more. */
+/* As xmc_superblock_claim for one place of a slab that a slot uses without a FIFO. With its last place a parked slab that does
+ * not stay so is listed no more. */
 XMC_FN xmc_u32 xmc_place_try(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen) {
   xmc_u64 w = *seen, next;
   xmc_u32 left = xmc_word_available(w, cls), take = left & -left;
@@ -113,7 +114,7 @@ XMC_FN xmc_u32 xmc_place_try(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *see
   return *seen == w ? take : 0;
 }
 
-/* By up to three tries: in a heap of few FIFOs several sub-groups take from the same slab. */
+/* The same by up to three tries: in a heap of few FIFOs several sub-groups take from the same slab. */
 XMC_FN xmc_u32 xmc_place_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen) {
   xmc_u32 take = xmc_place_try(word, cls, seen);
   if (!take)

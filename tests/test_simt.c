@@ -171,6 +171,17 @@ static void many_fifos(void **state) {
   crowds(4u << 20, CORE_SLOTS_DEFAULT, 120000, 7);
 }
 
+/* A word that cannot be so is reported. */
+static void damaged(xmcHeap *heap, xmc_u32 *word) {
+  xmc_heap_report report;
+  xmc_u32 was = *word;
+  memset(&report, 0, sizeof report);
+  assert_int_equal(xmc_check_meta(heap, &report), CL_SUCCESS);
+  *word = 0x7fffffffu;
+  assert_int_equal(xmc_check_meta(heap, &report), XMC_HEAP_CORRUPT);
+  *word = was;
+}
+
 /* Fewer FIFOs than sub-groups: who takes whole Superblocks has slabs of its own. */
 static void own_slabs(void **state) {
   uint32_t k;
@@ -179,6 +190,8 @@ static void own_slabs(void **state) {
     xmcHeap *heap = core_heap(k < 2 ? 8u << 20 : 24u << 20, CORE_SLOTS_DEFAULT, 0, XMC_COALESCING);
     assert_int_equal(heap->own, 64);
     assert_true(xmc_fifos_count(heap->fifo_table[0]) < GROUPS);
+    damaged(heap, &xmc_own_slabs(heap)[15u * k]);
+    damaged(heap, &xmc_fifo_at(heap, k, 0)->own);
     core_heap_free(heap);
     crowds(k < 2 ? 8u << 20 : 24u << 20, CORE_SLOTS_DEFAULT, k < 2 ? 60000 : 8000, k % 2 * 9);
   }

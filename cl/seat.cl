@@ -1,0 +1,215 @@
+/* Claims out of the FIFO of a slot: the Superblock in its seat, `active`, and the next one out of its ring.
+ *
+ *   read the FIFO   active, ring's ends, hint                  all at once
+ *      | active has blocks           CAS of its word: a claim
+ *      | it is exhausted             it is unlisted; the ring's head takes the seat
+ *      | the ring is empty           0: a new Superblock may take the seat (carve.cl)
+ *
+ * What was read is a guess: each step is a CAS on what it was read as.
+ */
+#ifndef XMC_SEAT_CL
+#define XMC_SEAT_CL
+#include "supply.cl"
+
+/* A claim: the Superblock's id and the mask of the claimed Basicblocks. 0: nothing was claimed. */
+typedef xmc_u64 xmc_claim;
+#define XMC_CLAIM_AGAIN ((xmc_u64)XMC_NONE << 32) /* nothing was claimed, but may be at once */
+XMC_FN xmc_claim xmc_claim_make(xmc_u32 id, xmc_u32 mask) { return mask ? (xmc_u64)id << 32 | mask : 0; }
+XMC_FN xmc_u32 xmc_claim_id(xmc_claim claim) { return (xmc_u32)(claim >> 32); }
+XMC_FN xmc_u32 xmc_claim_mask(xmc_claim claim) { return (xmc_u32)claim; }
+
+#define XMC_SEAT_PARKS (XMC_NONE - 1u)
+
+/* The FIFO of a slot as a claim saw it, all at once; nothing of it is taken for granted. A new Superblock may take the
+ * seat of `active`, which is exhausted or none. */
+typedef struct xmc_seat {
+  xmc_u32 fifo; /* its number; XMC_NONE: unbuffered, or unknown; XMC_SEAT_PARKS: for what is parked at once */
+  xmc_u32 head;
+  xmc_u32 used; /* messages in the ring, and the FIFO's `own` (a multiple of 64) */
+  xmc_u32 hint;
+  xmc_u64 active;
+} xmc_seat;
+XMC_FN void xmc_seat_read_ring(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
+  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
+  xmc_u64 tail;
+  xmc_u32 own;
+  xmc_load_row(&fifo->tail, &tail, &seat->head, &own);
+  seat->used = ((xmc_message_number(tail) - seat->head + 1u) & 63u) | own; /* whatever the row is read as */
+}
+XMC_FN xmc_u32 xmc_seat_used(const xmc_seat *seat) { return seat->used & 63u; }
+XMC_FN xmc_u32 xmc_seat_own(const xmc_seat *seat) {
+  return !XMC_SIMT ? 0 : XMC_GEOMETRY ? XMC_GEOMETRY_OWN : seat->used & ~63u;
+}
+XMC_FN void xmc_seat_read(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
+  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
+#if XMC_SIMT
+  xmc_u32 spare;
+  xmc_seat_read_ring(heap, seat);
+  xmc_load_row(&fifo->active, &seat->active, &seat->hint, &spare);
+#else /* each load costs: the rest is read where it is needed, and nothing is kept in mind */
+  seat->head = seat->used = seat->hint = 0;
+  seat->active = xmc_load_relaxed64(&fifo->active);
+#endif
+}
+/* What xmc_seat_read left for later */
+XMC_FN xmc_u32 xmc_seat_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 fifo, xmc_u32 hint) {
+  return XMC_SIMT || fifo >= XMC_SEAT_PARKS ? hint : xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint);
+}
+XMC_FN void xmc_seat_none(xmc_seat *seat) {
+  seat->fifo = XMC_NONE;
+  seat->head = seat->used = seat->hint = 0;
+  seat->active = XMC_NONE;
+}
+
+/* The next Superblock for a FIFO whose active one is exhausted with the word *w: out of its ring, and the caller answers
+ * for it; or XMC_NONE; or XMC_FIFO_BACK: the active one has blocks again, and *w says which. */
+#define XMC_FIFO_BACK (XMC_NONE - 1u)
+XMC_FN xmc_u32 xmc_fifo_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_seat *seat,
+                             xmc_u64 *w) {
+  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
+  xmc_u32 id = xmc_active_id(seat->active), next;
+  xmc_u64 message = 0;
+  if (!XMC_SIMT)
+    xmc_seat_read_ring(heap, seat);
+  if (xmc_seat_used(seat))
+    message =
+        xmc_beside64(xmc_seat_used(seat) == 1u ? &fifo->tail : &fifo->message[seat->head % XMC_FIFO_SIZE]);
+  if (id != XMC_NONE && !xmc_superblock_unlist(xmc_word_at(heap, words, id), cls, w))
+    return XMC_FIFO_BACK;
+  if (!xmc_seat_used(seat))
+    return XMC_NONE;
+  XMC_AFRESH(seat->fifo);
+  fifo = xmc_fifo_number(heap, seat->fifo);
+  next = xmc_fifo_dequeue_seen(fifo, seat->head, message);
+  return next != XMC_NONE ? next : xmc_fifo_dequeue(fifo);
+}
+
+/* `next` was to take the seat; `old`: what the CAS found there. */
+XMC_FN void xmc_fifo_moved(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat *seat, xmc_u32 next, xmc_u64 old,
+                           xmc_u32 scarce) {
+  XMC_AFRESH64(heap);
+  if (old != seat->active) {
+    xmc_put(heap, cls, seat->fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls)), next);
+    scarce = xmc_scarce_look(heap);
+  } else if (xmc_active_id(old) == XMC_NONE) {
+    xmc_fifo_mark_busy(heap, cls, seat->fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls)));
+  }
+  if (scarce) /* it was in nobody's sight for a moment */
+    xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
+}
+
+/* Moves a FIFO, whose active Superblock is exhausted with the word w, on to the next. 0: there is none; then the
+ * exhausted one is dropped. */
+XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat *seat, xmc_u64 w) {
+  XMC_AFRESH64(heap);
+  xmc_u32 id = xmc_active_id(seat->active), next = xmc_fifo_next(heap, xmc_words(heap), cls, seat, &w);
+  xmc_u64 old;
+  if (next == XMC_FIFO_BACK)
+    return 1;
+  if (next == XMC_NONE && id == XMC_NONE)
+    return 0;
+  old = xmc_cas_hint64(&xmc_fifo_number(heap, seat->fifo)->active, seat->active,
+                       xmc_active_next(seat->active, next));
+  if (next == XMC_NONE)
+    return old != seat->active; /* somebody else moved it on */
+  xmc_fifo_moved(heap, cls, seat, next, old, xmc_scarce_look(heap));
+  return 1;
+}
+
+/* The word that Superblock `id` has when it is wholly free and in a ring; the active one's is seated besides. A guess: blocks
+ * that come and go leave it so. To keep in mind what else it may be would be right more often, but made each FIFO dirty in the
+ * caches. Of no use, and no harm, where `id` is none. */
+XMC_FN xmc_u64 xmc_word_guess(xmc_u32 cls, xmc_u32 id) {
+  xmc_u32 count = 32u, mask = ~0u;
+  if (!xmc_class_is_small(cls)) {
+    count = xmc_class_count(cls);
+    if (XMC_CARVE_TO_FIT) /* half the pages, half the blocks */
+      count >>= (xmc_class_order(cls) - xmc_run_order(id)) & 7u;
+    mask = xmc_count_mask(count);
+  }
+  return xmc_word_make(cls, count, mask) | XMC_WORD_LISTED;
+}
+
+/* The word of the active Superblock, for one who looks again */
+XMC_FN xmc_u64 xmc_seat_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u64 active) {
+  return xmc_active_id(active) != XMC_NONE
+             ? xmc_load_relaxed64(xmc_word_at(heap, words, xmc_active_id(active)))
+             : 0;
+}
+
+/* Claims up to `want` blocks from the FIFO of one slot, or finds the seat for a new Superblock. w: the word of its
+ * active Superblock as seen, or a guess. XMC_CLAIM_AGAIN: somebody else was faster; look at the FIFO again. (No loop:
+ * superblock.cl says why.) */
+XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 want, xmc_u64 w,
+                                xmc_seat *seat) {
+  xmc_u32 id = xmc_active_id(seat->active), next, take = 0, scarce;
+  xmc_u64 old;
+  if (XMC_SIMT && id == XMC_NONE && !xmc_seat_used(seat)) /* what comes next would find out, step by step */
+    return 0;
+  if (id != XMC_NONE)
+    take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, want, &w);
+  if (take)
+    return xmc_claim_make(id, take);
+  XMC_AFRESH(cls);
+  XMC_AFRESH(seat->fifo);
+  XMC_AFRESH(words);
+  next = xmc_fifo_next(heap, words, cls, seat, &w);
+  if (next == XMC_NONE)
+    return 0;
+  if (next == XMC_FIFO_BACK) {
+    take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, want, &w);
+    return take ? xmc_claim_make(id, take) : XMC_CLAIM_AGAIN;
+  }
+  /* The next one takes the seat, and gives its blocks at the same time. */
+  old = xmc_cas_hint64(&xmc_fifo_number(heap, seat->fifo)->active, seat->active,
+                       xmc_active_next(seat->active, next));
+  scarce = xmc_scarce_near(heap);
+  w = xmc_word_guess(cls, next);
+  take = xmc_superblock_claim(xmc_word_at(heap, words, next), cls, want, &w);
+  if (!take && xmc_word_available(w, cls))
+    take = xmc_superblock_claim(xmc_word_at(heap, words, next), cls, want, &w);
+  xmc_fifo_moved(heap, cls, seat, next, old, scarce);
+  if (!take && old == seat->active && xmc_word_class(w) != cls) { /* it was retired in the ring */
+    seat->active = xmc_active_next(old, next);                    /* a new one takes its seat */
+    return 0;
+  }
+  return take ? xmc_claim_make(next, take) : XMC_CLAIM_AGAIN;
+}
+
+/* The same for one place of a slab, with less to keep in registers: `cls` is a slab's. */
+XMC_FN xmc_claim xmc_slab_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_seat *seat) {
+  xmc_u32 id = xmc_active_id(seat->active), take = 0;
+  xmc_u64 w = 0, old;
+  if (id != XMC_NONE) {
+    w = xmc_load_relaxed64(xmc_word_at(heap, words, id));
+    take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, 1, &w);
+  }
+  if (take)
+    return xmc_claim_make(id, take);
+  XMC_AFRESH(cls);
+  id = xmc_fifo_next(heap, words, cls, seat, &w);
+  if (id == XMC_NONE)
+    return 0;
+  if (id == XMC_FIFO_BACK) {
+    id = xmc_active_id(seat->active);
+  } else {
+    old = xmc_cas_hint64(&xmc_fifo_number(heap, seat->fifo)->active, seat->active,
+                         xmc_active_next(seat->active, id));
+    if (old != seat->active)
+      xmc_park(heap, cls, id);
+    else if (xmc_active_id(old) == XMC_NONE)
+      xmc_fifo_mark_busy(heap, cls, seat->fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls)));
+    seat->active = old == seat->active ? xmc_active_next(old, id) : old;
+    if (xmc_scarce_near(heap)) /* it was in nobody's sight for a moment */
+      xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
+  }
+  w = xmc_load_relaxed64(xmc_word_at(heap, words, id));
+  take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, 1, &w);
+  if (take)
+    return xmc_claim_make(id, take);
+  /* Its places went by way of a hint (carve.cl). Then a new one may take the seat again. */
+  return id == xmc_active_id(seat->active) && xmc_superblock_unlist(xmc_word_at(heap, words, id), cls, &w)
+             ? 0
+             : XMC_CLAIM_AGAIN;
+}
+#endif
