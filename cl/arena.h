@@ -4,7 +4,7 @@
  * it may lie at another address on every device and in every process.
  *
  *   0          header (xmcHeap): geometry, FIFO table, failure counters
- *   1024       uint[15][own]     slabs of each slot's own, if any (own_slab.cl)  60 B a slot
+ *   1024       uint[20][own]     where each slot looks first, its own (own.cl), if any 80 B a slot
  *   fifo_table xmc_fifo[..]      one FIFO a size class and slot                 64 B each
  *   busy       bitmap            FIFOs that may hold something                  1 bit a FIFO
  *   parked     bitmap            pages with Superblocks that no FIFO had room for (a bit each, and class)
@@ -108,6 +108,7 @@ typedef uint64_t xmc_u64;
 #define XMC_CLASSES 32u
 #define XMC_SMALL_CLASSES 15u /* 16 … 448 B: 32 Basicblocks are less than a page */
 #define XMC_ALL_CLASSES (XMC_CLASSES + XMC_SMALL_CLASSES)
+#define XMC_RUN_ORDERS 5u /* Superblocks of the others have 1, 2, 4, 8 or 16 pages */
 #define XMC_PARKED_SLABS \
   (XMC_CLASSES + 7u) /* slabs of four and fewer places, from 128 B on, which on GPUs are parked */
 #define XMC_MAX_CLASS_BYTES 8192u
@@ -142,6 +143,10 @@ typedef uint64_t xmc_u64;
 #define XMC_RUN_PLACE \
   16u /* + log2 of its pages: the row of a run's state word; in slabs of 16 B a Superblock's */
 
+/* Rows of the table of own places (own.cl) */
+#define XMC_OWN_RUNS XMC_SMALL_CLASSES
+#define XMC_OWN_ROWS (XMC_OWN_RUNS + XMC_RUN_ORDERS)
+
 /* The papers' FIFO (2011, figure 7) of 32-bit Superblock ids, and the Superblock in use beside it. */
 #define XMC_FIFO_SIZE 4u /* messages; a power of two, so that sequence numbers may wrap */
 typedef struct xmc_fifo {
@@ -150,7 +155,7 @@ typedef struct xmc_fifo {
   xmc_u32 partly; /* 0, or 1 on CPU devices: a guess that the active one is wholly free failed last time */
   xmc_u64 tail;   /* the whole tail message: sequence number << 32 | payload */
   xmc_u32 head;   /* sequence number of the head message */
-  xmc_u32 own;    /* of a small class: heap->own */
+  xmc_u32 own;    /* heap->own; 0 for slabs */
   xmc_u64 message[XMC_FIFO_SIZE]; /* message n is at n % XMC_FIFO_SIZE */
 } xmc_fifo;
 
@@ -179,7 +184,7 @@ typedef struct xmcHeap {
                                           it, their number */
   xmc_u64 geometry;                    /* xmc_geometry_number */
   xmc_u32 spans;                       /* ceil(pages / 64) */
-  xmc_u32 own;        /* slots that have slabs of their own (own_slab.cl); a multiple of 64, or 0 */
+  xmc_u32 own;        /* slots that have places of their own (own.cl); a multiple of 64, or 0 */
   xmc_u64 bytes;      /* size of the arena */
   xmc_u32 slots;      /* stride of the busy bitmap: most FIFOs a class, a multiple of 64; 0 = unbuffered */
   xmc_u32 coalescing; /* XMC_COALESCE_…: with compartments a free looks for their headers */
@@ -211,9 +216,9 @@ typedef struct xmcHeap {
 #define XMC_SCARCE_NOW ((xmc_u64)2)  /* cleared by who starts a new Superblock or slab */
 #define XMC_FLUX_MOVED ((xmc_u64)1 << 32)
 #define XMC_HEADER_BYTES 1024u
-/* The number of the first FIFO, behind so many slots' own slabs */
+/* The number of the first FIFO, behind so many slots' own places */
 #define XMC_FIRST_FIFO(own) \
-  (XMC_HEADER_BYTES / (xmc_u32)sizeof(xmc_fifo) + (own) / 64u * (4u * XMC_SMALL_CLASSES))
+  (XMC_HEADER_BYTES / (xmc_u32)sizeof(xmc_fifo) + (own) / 64u * (4u * XMC_OWN_ROWS))
 
 /* Fields of an entry of fifo_table. FIFO n is at (xmc_fifo *)heap + n. */
 XMC_FN xmc_u64 xmc_fifos_entry(xmc_u32 first, xmc_u32 count) { return (xmc_u64)count << 32 | first; }

@@ -86,8 +86,7 @@ XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_
 #endif
 
 /* Where a slot looks first for pages of a class: each class and slot has a place of its own, as long as the heap has room
- * for all. From the lowest class up they take 19 times 1 page a slot and 4 times 2, 4, 8 and 16, at multiples of that; the
- * lowest two take turns, so that those of 16 B are odd, where no longer run can have begun (xmc_runs_forget). On CPU
+ * for all. From the lowest class up they take 19 times 1 page a slot and 4 times 2, 4, 8 and 16, at multiples of that. On CPU
  * devices each slot has a span instead: words in one cache line would wander between the cores. */
 XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   XMC_AFRESH64(heap);
@@ -96,9 +95,15 @@ XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls)
     before = (0x50301c14u >> 8u * (order - 1u) & 0xffu) + (((cls - 15u) & 3u) << order);
   if (!XMC_SIMT)
     return xmc_slot_hint(me, xmc_heap_lanes(heap)) * XMC_SPAN_PAGES + before % XMC_SPAN_PAGES;
-  if (cls < 2u)
-    return 2u * xmc_slot_hint(me, xmc_heap_lanes(heap)) + 1u - cls;
+  if (cls == 0) /* without a branch here ptxas takes up to 50 registers (tests/registers) */
+    return xmc_slot_hint(me, xmc_heap_lanes(heap));
   return before * xmc_heap_lanes(heap) + (xmc_slot_hint(me, xmc_heap_lanes(heap)) << order);
+}
+
+/* The hint to go on from a run, in a step as wide as all slots */
+XMC_FN xmc_u32 xmc_hint_onward(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 order) {
+  xmc_u32 wide = order > 0 ? 1u << order : XMC_PAGE_CLASSES;
+  return XMC_HINT_ONWARD | XMC_HINT(page + wide * xmc_heap_lanes(heap), 0);
 }
 
 /* A new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page
@@ -113,9 +118,9 @@ XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls)
  * that they do not meet. It is nobody's property:
  * who takes pages owns them by the bits of their span, and a stack whose first page is gone is forgotten. */
 XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order, xmc_u64 map,
-                              xmc_u32 fifo, xmc_u32 hint) {
+                              xmc_u32 fifo, xmc_u32 hint, xmc_u32 row) {
   XMC_AFRESH64(heap);
-  xmc_u32 pages = (xmc_u32)(map >> 32), next = 0, page;
+  xmc_u32 pages = (xmc_u32)(map >> 32), next = 0, page, own;
   xmc_u64 seen;
   if (!(pages >> order))
     return XMC_NONE;
@@ -142,13 +147,11 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   XMC_AFRESH(order);
   XMC_AFRESH(cls);
   XMC_AFRESH(fifo);
-  if (fifo < XMC_SEAT_PARKS)
-    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint,
-                        next ? next
-                             : XMC_HINT_ONWARD |
-                                   XMC_HINT(page + (order > 0 ? xmc_heap_lanes(heap) << order
-                                                              : XMC_PAGE_CLASSES * xmc_heap_lanes(heap)),
-                                            0));
+  own = row != XMC_NONE ? xmc_own_slots(heap) : 0;
+  if (own)
+    xmc_store_relaxed32(xmc_own_entry(heap, me, XMC_OWN_RUNS + order, own), xmc_hint_onward(heap, page, order));
+  else if (fifo < XMC_SEAT_PARKS)
+    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, next ? next : xmc_hint_onward(heap, page, order));
   return page;
 }
 
@@ -182,7 +185,10 @@ XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
 /* Carves a new Superblock out of 2^order free pages. map: xmc_fixed_map. */
 XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                                       xmc_u32 order, xmc_u64 map, xmc_seat seat, xmc_u32 *data) {
-  xmc_u32 page = xmc_pages_take(heap, me, cls, order, map, seat.fifo, seat.hint), count, take, scarce, words;
+  xmc_u32 own = xmc_seat_own(&seat), page, count, take, scarce, words;
+  if (own)
+    seat.hint = xmc_load_relaxed32(xmc_own_entry(heap, me, XMC_OWN_RUNS + order, own)) | XMC_HINT_ONWARD;
+  page = xmc_pages_take(heap, me, cls, order, map, seat.fifo, seat.hint, 0);
   if (page == XMC_NONE)
     return 0;
   XMC_AFRESH64(heap); /* what comes next is on its way while the page map is written */
@@ -215,7 +221,7 @@ XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
 /* Carves a new slab out of a free page: a claim of its first place. */
 XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_seat seat) {
   xmc_u64 map = xmc_fixed_map(heap);
-  xmc_u32 page = xmc_pages_take(heap, me, cls, 0, map, seat.fifo, seat.hint), id;
+  xmc_u32 page = xmc_pages_take(heap, me, cls, 0, map, seat.fifo, seat.hint, XMC_NONE), id;
   if (page == XMC_NONE)
     return 0;
   xmc_pages_enter(heap, (xmc_u32)map, page, 0, cls);
@@ -290,7 +296,7 @@ XMC_FN xmc_claim xmc_slab_adopt(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
 }
 
 /* A place of another slab than the last one, `slab` with the word w: of the FIFO of slabs, or new. `own` as for
- * xmc_own_slab. */
+ * xmc_own_entry. */
 XMC_FN xmc_claim xmc_slab_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 own,
                                xmc_u32 slab, xmc_u64 w) {
   xmc_claim claim = 0;
@@ -329,7 +335,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     seat.hint = xmc_seat_hint(heap, seat.fifo, seat.hint);
     own = want >= 32u ? xmc_seat_own(&seat) : 0;
     if (own)
-      seat.hint = xmc_load_relaxed32(xmc_own_slab(heap, me, cls, own));
+      seat.hint = xmc_load_relaxed32(xmc_own_entry(heap, me, cls, own));
   }
   if (small && seat.hint) { /* the slab of the last time has places more often than not */
     slab = seat.hint - 1u;
@@ -355,10 +361,10 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     claim = xmc_slab_next(heap, me, words, cls, own, slab, w);
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);
-    XMC_AFRESH(own);
     if (claim) {
+      own = want >= 32u ? xmc_own_slots(heap) : 0;
       if (seat.fifo != XMC_NONE)
-        xmc_store_relaxed32(own ? xmc_own_slab(heap, me, cls, own) : &xmc_fifo_number(heap, seat.fifo)->hint,
+        xmc_store_relaxed32(own ? xmc_own_entry(heap, me, cls, own) : &xmc_fifo_number(heap, seat.fifo)->hint,
                             xmc_claim_id(claim) + 1u);
       claim = xmc_slab_start(heap, me, xmc_words(heap), cls, want, claim, seat, data);
     }

@@ -103,7 +103,7 @@ XMC_FN xmc_u32 xmc_words(XMC_GLOBAL xmcHeap *heap) { return (xmc_u32)(xmc_heap_w
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_word_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 id) {
   return (XMC_GLOBAL xmc_u64 *)heap + (words + id);
 }
-XMC_FN XMC_GLOBAL xmc_u32 *xmc_own_slabs(XMC_GLOBAL xmcHeap *heap) {
+XMC_FN XMC_GLOBAL xmc_u32 *xmc_own_table(XMC_GLOBAL xmcHeap *heap) {
   return (XMC_GLOBAL xmc_u32 *)((XMC_GLOBAL char *)heap + XMC_HEADER_BYTES);
 }
 /* The tables of pages lie on both sides of the page map's begin, `map`: so one field of the header leads to all of them. */

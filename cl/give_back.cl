@@ -50,7 +50,7 @@ XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   xmc_u64 w;
   if (!xmc_class_is_small(cls)) {
     xmc_run_gave(heap, xmc_id_page(id), 1u << xmc_run_order(id));
-    xmc_hint_push(heap, xmc_id_page(id), xmc_run_order(id), fifo, hint);
+    xmc_hint_push(heap, me, cls, xmc_id_page(id), xmc_run_order(id), fifo, hint);
     return;
   }
   cls = xmc_slab_class(cls);
@@ -79,12 +79,12 @@ XMC_FN void xmc_seat_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, x
 /* All blocks of a Superblock that nobody answered for were released together, and that retired it; used: its word before,
  * fifo, hint, active: of its class here. It becomes the active one here if there is none, else it goes back. What
  * others may look for always does, which all FIFOs together could keep from them: wide ones, and in small heaps all pages that
- * are no slab's. */
+ * are no slab's; and what the slot finds again at a place of its own. */
 XMC_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                     xmc_u32 id, xmc_u64 used, xmc_u32 fifo, xmc_u32 hint, xmc_u64 active) {
   XMC_AFRESH64(heap);
   xmc_u64 w;
-  if (xmc_active_id(active) != XMC_NONE || xmc_class_is_wide(cls) ||
+  if (xmc_active_id(active) != XMC_NONE || xmc_class_is_wide(cls) || xmc_own_slots(heap) ||
       (!xmc_class_is_small(cls) && xmc_heap_pages(heap) < XMC_MANY_PAGES)) {
     xmc_superblock_gone(heap, me, words, cls, id, fifo, hint);
     return;

@@ -43,9 +43,9 @@ XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
   for (c = 0; c < XMC_ALL_CLASSES; c++)
     for (w = i; w < xmc_fifos_count(heap->fifo_table[c]); w += n)
       xmc_fifo_init(fifos + xmc_fifos_first(heap->fifo_table[c]) + w, heap->fifo_start,
-                    c < XMC_SMALL_CLASSES ? heap->own : 0);
-  for (w = i; w < XMC_SMALL_CLASSES * heap->own; w += n)
-    xmc_own_slabs(heap)[w] = 0;
+                    c < XMC_CLASSES ? heap->own : 0);
+  for (w = i; w < XMC_OWN_ROWS * heap->own; w += n)
+    xmc_own_table(heap)[w] = 0;
   xmc_init_bitmap(heap, XMC_BUSY, 0, i, n);
   xmc_init_bitmap(heap, XMC_PARKED, 0, i, n);
   xmc_init_bitmap(heap, XMC_WHOLE, heap->pages, i, n); /* nothing is watched yet */

@@ -38,7 +38,7 @@ XMC_FN void xmc_seat_read_ring(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
 }
 XMC_FN xmc_u32 xmc_seat_used(const xmc_seat *seat) { return seat->used & 63u; }
 XMC_FN xmc_u32 xmc_seat_own(const xmc_seat *seat) {
-  return !XMC_SIMT ? 0 : XMC_GEOMETRY ? XMC_GEOMETRY_OWN : seat->used & ~63u;
+  return !XMC_OWN_PLACES ? 0 : XMC_GEOMETRY ? XMC_GEOMETRY_OWN : seat->used & ~63u;
 }
 XMC_FN void xmc_seat_read(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
@@ -96,24 +96,6 @@ XMC_FN void xmc_fifo_moved(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat *seat
   }
   if (scarce) /* it was in nobody's sight for a moment */
     xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
-}
-
-/* Moves a FIFO, whose active Superblock is exhausted with the word w, on to the next. 0: there is none; then the
- * exhausted one is dropped. */
-XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat *seat, xmc_u64 w) {
-  XMC_AFRESH64(heap);
-  xmc_u32 id = xmc_active_id(seat->active), next = xmc_fifo_next(heap, xmc_words(heap), cls, seat, &w);
-  xmc_u64 old;
-  if (next == XMC_FIFO_BACK)
-    return 1;
-  if (next == XMC_NONE && id == XMC_NONE)
-    return 0;
-  old = xmc_cas_hint64(&xmc_fifo_number(heap, seat->fifo)->active, seat->active,
-                       xmc_active_next(seat->active, next));
-  if (next == XMC_NONE)
-    return old != seat->active; /* somebody else moved it on */
-  xmc_fifo_moved(heap, cls, seat, next, old, xmc_scarce_look(heap));
-  return 1;
 }
 
 /* The word that Superblock `id` has when it is wholly free and in a ring; the active one's is seated besides. A guess: blocks

@@ -30,6 +30,7 @@ XMC_FN int xmc_is_parked(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
 XMC_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page,
                                  xmc_u32 want) {
   XMC_AFRESH64(heap);
+  XMC_GLOBAL xmc_u64 *word;
   xmc_u32 id, end, take;
   xmc_u64 w, next, old;
   if (page >= xmc_heap_pages(heap))
@@ -48,7 +49,9 @@ XMC_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
     XMC_AFRESH(page);
     XMC_AFRESH(end);
     id = cls < XMC_CLASSES ? xmc_superblock_id(page, end - 1u) : xmc_slab_id(page);
-    w = xmc_load_relaxed64(xmc_word_of(heap, id));
+    word = xmc_word_of(heap, id);
+    XMC_AFRESH64(word);
+    w = xmc_load_relaxed64(word);
     XMC_ROLLED
     while (xmc_word_class(w) == cls && (w & XMC_WORD_PARKED)) { /* again only when another one changed it */
       take = xmc_lowest_bits(xmc_word_available(w, cls), want);
@@ -57,7 +60,7 @@ XMC_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
         next &= ~(XMC_WORD_LISTED | XMC_WORD_PARKED);
       else if (!xmc_stays_parked(heap, cls))
         next &= ~XMC_WORD_PARKED;
-      old = xmc_cas_acquire64(xmc_word_of(heap, id), w, next);
+      old = xmc_cas_acquire64(word, w, next);
       if (old != w) {
         w = old;
         continue;
@@ -78,37 +81,37 @@ XMC_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
  * page: where many search at the same time, most of the bits that one finds lead to what another one just took. */
 XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end, xmc_u32 want,
                             xmc_search search) {
-  xmc_u32 low, item, pages;
+  xmc_u32 item = XMC_NONE, pages;
+  xmc_u32 again = 0; /* the bit is cleared: another look, for what came meanwhile */
   xmc_claim claim;
+  int parked;
   XMC_AFRESH64(heap);
   XMC_ROLLED
-  do {
+  for (;;) {
     XMC_AFRESH(cls);
     XMC_AFRESH(end);
     pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES;
-    low = cls * pages;
-    item = xmc_bitmap_find_from(heap, XMC_PARKED, low, end * pages, low + xmc_any_number(me) % pages);
+    if (!again)
+      item = xmc_bitmap_find_from(heap, XMC_PARKED, cls * pages, end * pages,
+                                  cls * pages + xmc_any_number(me) % pages);
     if (item == XMC_NONE)
       return 0;
-    pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES;
     claim = xmc_page_unpark(heap, me, item / pages, item % pages, want);
     XMC_AFRESH(item);
     pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES;
-    if (claim && (xmc_class_is_small(item / pages) || xmc_is_parked(heap, xmc_claim_id(claim))))
-      return claim;
-    xmc_bitmap_clear(heap, XMC_PARKED, item); /* none is left; then another look */
-    XMC_AFRESH(item);
-    if (claim && !xmc_is_parked(heap, xmc_claim_id(claim)))
-      return claim;
-    if (!claim)
-      claim = xmc_page_unpark(heap, me, item / pages, item % pages, want);
+    parked = claim && (xmc_class_is_small(item / pages) || xmc_is_parked(heap, xmc_claim_id(claim)));
+    if (!again && !parked)
+      xmc_bitmap_clear(heap, XMC_PARKED, item);
     XMC_AFRESH(item);
     if (claim) {
-      xmc_bitmap_set(heap, XMC_PARKED, item);
+      if (again || (!parked && xmc_is_parked(heap, xmc_claim_id(claim))))
+        xmc_bitmap_set(heap, XMC_PARKED, item);
       return claim;
     }
-  } while (!xmc_search_is_choosy(search));
-  return 0;
+    if (again && xmc_search_is_choosy(search))
+      return 0;
+    again = !again;
+  }
 }
 
 /* The FIFO looked empty: take its busy bit away unless something came in meanwhile. */
@@ -120,25 +123,46 @@ XMC_FN void xmc_fifo_mark_idle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
     xmc_fifo_mark_busy(heap, cls, slot);
 }
 
+/* Moves a FIFO, whose active Superblock is exhausted with the word w, on to the next. 0: there is none; then the
+ * exhausted one is dropped. */
+XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat *seat, xmc_u64 w) {
+  XMC_AFRESH64(heap);
+  xmc_u32 id = xmc_active_id(seat->active), next;
+  xmc_u64 old;
+  if (id != XMC_NONE && !xmc_superblock_unlist(xmc_word_of(heap, id), cls, &w))
+    return 1; /* it has blocks again */
+  next = xmc_fifo_dequeue(xmc_fifo_number(heap, seat->fifo));
+  if (next == XMC_NONE && id == XMC_NONE)
+    return 0;
+  old = xmc_cas_hint64(&xmc_fifo_number(heap, seat->fifo)->active, seat->active,
+                       xmc_active_next(seat->active, next));
+  if (next == XMC_NONE)
+    return old != seat->active; /* somebody else moved it on */
+  xmc_fifo_moved(heap, cls, seat, next, old, xmc_scarce_look(heap));
+  return 1;
+}
+
 /* Claims up to `want` blocks from the FIFO of another slot: xmc_fifo_claim with less to keep in registers. */
 XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 want) {
   XMC_AFRESH64(heap);
   xmc_seat seat;
-  xmc_u64 w = 0;
+  xmc_u64 w;
   xmc_u32 id, take;
+  xmc_seat_none(&seat);
   seat.fifo = xmc_fifos_first(xmc_heap_fifos(heap, cls)) + slot;
   XMC_ROLLED
   do { /* again only for a next Superblock, or when somebody else moved the FIFO on */
-    xmc_seat_read(heap, &seat);
+    seat.active = xmc_load_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active);
     id = xmc_active_id(seat.active);
-    if (id == XMC_NONE)
-      continue;
-    w = xmc_load_relaxed64(xmc_word_of(heap, id));
-    take = xmc_superblock_claim(xmc_word_of(heap, id), cls, want, &w);
-    if (take)
-      return xmc_claim_make(id, take);
-    XMC_AFRESH(cls);
-    XMC_AFRESH(seat.fifo);
+    w = 0;
+    if (id != XMC_NONE) {
+      w = xmc_load_relaxed64(xmc_word_of(heap, id));
+      take = xmc_superblock_claim(xmc_word_of(heap, id), cls, want, &w);
+      if (take)
+        return xmc_claim_make(id, take);
+      XMC_AFRESH(cls);
+      XMC_AFRESH(seat.fifo);
+    }
   } while (xmc_fifo_advance(heap, cls, &seat, w));
   return 0;
 }
@@ -147,21 +171,21 @@ XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
  * has none is empty afterwards. */
 XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end, xmc_u32 want) {
   XMC_AFRESH64(heap);
-  xmc_u32 item, again = cls * xmc_heap_slots(heap);
+  xmc_u32 range = cls | end << 8, item; /* 1 << 16: for the second time, from its begin */
   xmc_claim claim;
-  end *= xmc_heap_slots(heap);
-  if (again >= end)
+  if (cls >= end)
     return 0;
-  item = again + xmc_slot_hint(me, xmc_fifos_count(xmc_heap_fifos(heap, cls)));
+  item = cls * xmc_heap_slots(heap) + xmc_slot_hint(me, xmc_fifos_count(xmc_heap_fifos(heap, cls)));
   XMC_ROLLED
   for (;;) {
-    XMC_AFRESH(end);
-    item = xmc_bitmap_find(heap, XMC_BUSY, item, end);
-    if (item == XMC_NONE) { /* once more, from the first one on */
-      item = again;
-      again = XMC_NONE;
-      if (item == XMC_NONE)
+    XMC_AFRESH(range);
+    item = xmc_bitmap_find(heap, XMC_BUSY, item, (range >> 8 & 0xffu) * xmc_heap_slots(heap));
+    if (item == XMC_NONE) {
+      if (range >> 16)
         return 0;
+      item = range & 0xffu;
+      item *= xmc_heap_slots(heap);
+      range |= 1u << 16;
       continue;
     }
     cls = item / xmc_heap_slots(heap);

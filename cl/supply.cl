@@ -10,7 +10,7 @@
  *          | none
  *   last resort: other slots' FIFOs, parked ones (steal.cl), wholly free ones of every class (reclaim.cl)
  *
- * (On GPUs slabs of four and fewer places are always parked, and so are slots' own slabs: own_slab.cl.)
+ * (On GPUs slabs of four and fewer places are always parked, and so are slots' own slabs: own.cl.)
  *
  * `active` is the head of the queue, looked at without dequeuing. As long as it has blocks a claim costs
  * one load of it and one CAS on its word; a release costs one fetch-or. An exhausted active Superblock
@@ -22,7 +22,7 @@
 #include "bitmap.cl"
 #include "fifo.cl"
 #include "memoryblock.cl"
-#include "own_slab.cl"
+#include "own.cl"
 #include "platform.h"
 #include "size_class.cl"
 #include "superblock.cl"
@@ -109,8 +109,12 @@ XMC_FN xmc_u32 xmc_hint_order(xmc_u32 hint) { return hint >> 23 & 7u; }
 XMC_FN int xmc_hint_is_run(xmc_u32 hint) { return (hint & 0x7fffffu) && !(hint & XMC_HINT_ONWARD); }
 
 /* A run that went back is the next that the slot takes (xmc_pages_take). */
-XMC_FN void xmc_hint_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 order, xmc_u32 fifo, xmc_u32 hint) {
-  if (fifo != XMC_NONE && hint != XMC_HINT(page, order)) {
+XMC_FN void xmc_hint_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page, xmc_u32 order,
+                          xmc_u32 fifo, xmc_u32 hint) {
+  xmc_u32 own = XMC_OWN_PLACES && cls < XMC_CLASSES ? xmc_own_slots(heap) : 0;
+  if (own)
+    xmc_store_relaxed32(xmc_own_entry(heap, me, XMC_OWN_RUNS + order, own), XMC_HINT(page, order));
+  else if (fifo != XMC_NONE && hint != XMC_HINT(page, order)) {
     xmc_store_relaxed32(xmc_next_hint(heap, page), hint);
     xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, XMC_HINT(page, order));
   }
@@ -123,7 +127,7 @@ XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
   xmc_u32 page = xmc_any_page(id), order = cls < XMC_CLASSES ? xmc_run_order(id) : 0,
           fifo = xmc_fifo_of(heap, me, cls);
   if (fifo != XMC_NONE)
-    xmc_hint_push(heap, page, order, fifo, xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint));
+    xmc_hint_push(heap, me, cls, page, order, fifo, xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint));
   xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order));
 }
 

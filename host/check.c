@@ -68,8 +68,8 @@ static void check_fifo(xmc_checker *c, xmc_u32 cls, xmc_u32 slot) {
     return;
   }
   remember(c, cls, slot, offset, xmc_active_id(fifo->active));
-  if (fifo->own != (xmc_class_is_small(cls) ? c->meta->own : 0))
-    problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u: %u own slabs instead of %u", slot, cls,
+  if (fifo->own != (cls < XMC_CLASSES ? c->meta->own : 0))
+    problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u: %u own places instead of %u", slot, cls,
             fifo->own, c->meta->own);
   if (xmc_class_is_small(cls) && fifo->hint && xmc_slab_page(fifo->hint - 1u) >= c->meta->pages)
     problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u remembers 0x%x, which is no slab", slot, cls,
@@ -237,7 +237,7 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
 }
 
 static void check_own_slabs(xmc_checker *c) {
-  xmc_u32 *slabs = xmc_own_slabs(c->meta), i;
+  xmc_u32 *slabs = xmc_own_table(c->meta), i;
   for (i = 0; i < XMC_SMALL_CLASSES * c->meta->own; i++)
     if (slabs[i] && xmc_slab_page(slabs[i] - 1u) >= c->meta->pages)
       problem(c, XMC_PROBLEM_FIFO, (xmc_u64)((char *)(slabs + i) - (char *)c->meta),

@@ -298,6 +298,7 @@ static cl_int xmc_create(xmc_heap heap, size_t bytes, const xmc_image *image) {
   status = xmc_build_helpers(heap->context, heap->device, heap->options, &heap->helpers, NULL, 0);
   if (status != CL_SUCCESS)
     return status == CL_BUILD_PROGRAM_FAILURE ? XMC_DEVICE_UNUSABLE : status;
+  xmc_write_own_places(&heap->header, &heap->probe, heap->options);
   status = xmc_allocate(heap, bytes);
   if (status == CL_SUCCESS)
     status = image ? image->fill(heap, image->data) : xmc_initialise(heap, heap->queue);

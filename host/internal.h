@@ -68,6 +68,9 @@ typedef struct xmc_settings {
 /* Writes the build options to `options`, XMC_OPTIONS_BYTES long. */
 void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, char *options);
 
+/* Appends what programs for heaps with own places, or without, are built with. */
+void xmc_write_own_places(const xmcHeap *header, const xmc_probe *probe, char *options);
+
 /* Writes what xmcGetGeometryOptions returns. */
 void xmc_write_geometry(const xmcHeap *header, char *options);
 

@@ -2,7 +2,7 @@
  *
  * Metadata is 278 bytes a page of 16 KiB (1.70 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,448 a class in
  * 8 GiB, 69 in 64 MiB. On GPUs slabs that are always parked have none, and where more sub-groups run than a
- * class has FIFOs there is a table of their own slabs instead (own_slab.cl). A class gets fewer where its
+ * class has FIFOs there is a table of their own slabs instead (own.cl). A class gets fewer where its
  * Superblocks are large for the heap, so that what its FIFOs' active Superblocks hold is at most 1/64 of the
  * heap (on GPUs, where they are carved to fit, 1/60 of it, as a rule), and all classes together leave a part of
  * it even if every FIFO of every class is used.
@@ -45,7 +45,7 @@ static uint64_t superblock_bytes(uint32_t cls) {
 /* So many bytes of heap there are for each FIFO of a class. On GPUs what is carved for a whole sub-group
  * leaves nothing in the FIFO, and what is carved for a few lanes is small once room was scarce: one page, or two. */
 static uint64_t most_share(uint32_t cls, int simt, int own, uint64_t bytes) {
-  uint64_t pages = !own ? 62u : bytes >> 28 ? 63u : 77u; /* all tables are at most 2 % of 64 MiB and more */
+  uint64_t pages = !own ? 62u : bytes >> 28 ? 68u : 85u; /* all tables are at most 2 % of 64 MiB and more */
   return simt ? pages * XMC_PAGE_BYTES : 64u * superblock_bytes(cls);
 }
 

@@ -57,6 +57,12 @@ void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, cha
     xmc_add_option(options, "-DXMC_SCOPE=memory_scope_device");
 }
 
+/* Programs for heaps with a FIFO for each sub-group lack what the others take more registers for (own.cl). */
+void xmc_write_own_places(const xmcHeap *heap, const xmc_probe *probe, char *options) {
+  if (probe->simt && !heap->own)
+    xmc_add_option(options, "-DXMC_OWN_PLACES=0");
+}
+
 const char *xmcGetBuildOptions(xmc_heap heap) {
   return xmc_check_handle(heap) == CL_SUCCESS ? heap->options : NULL;
 }
