@@ -108,7 +108,7 @@ typedef uint64_t xmc_u64;
 #define XMC_CLASSES 32u
 #define XMC_SMALL_CLASSES 15u /* 16 … 448 B: 32 Basicblocks are less than a page */
 #define XMC_ALL_CLASSES (XMC_CLASSES + XMC_SMALL_CLASSES)
-#define XMC_RUN_ORDERS 5u /* Superblocks of the others have 1, 2, 4, 8 or 16 pages */
+#define XMC_OWN_ROWS (XMC_SMALL_CLASSES + 5u) /* runs have 1, 2, 4, 8 or 16 pages */
 #define XMC_PARKED_SLABS \
   (XMC_CLASSES + 7u) /* slabs of four and fewer places, from 128 B on, which on GPUs are parked */
 #define XMC_MAX_CLASS_BYTES 8192u
@@ -143,10 +143,6 @@ typedef uint64_t xmc_u64;
 #define XMC_RUN_PLACE \
   16u /* + log2 of its pages: the row of a run's state word; in slabs of 16 B a Superblock's */
 
-/* Rows of the table of own places (own.cl) */
-#define XMC_OWN_RUNS XMC_SMALL_CLASSES
-#define XMC_OWN_ROWS (XMC_OWN_RUNS + XMC_RUN_ORDERS)
-
 /* The papers' FIFO (2011, figure 7) of 32-bit Superblock ids, and the Superblock in use beside it. */
 #define XMC_FIFO_SIZE 4u /* messages; a power of two, so that sequence numbers may wrap */
 typedef struct xmc_fifo {
@@ -155,7 +151,7 @@ typedef struct xmc_fifo {
   xmc_u32 partly; /* 0, or 1 on CPU devices: a guess that the active one is wholly free failed last time */
   xmc_u64 tail;   /* the whole tail message: sequence number << 32 | payload */
   xmc_u32 head;   /* sequence number of the head message */
-  xmc_u32 own;    /* heap->own; 0 for slabs */
+  xmc_u32 unused;
   xmc_u64 message[XMC_FIFO_SIZE]; /* message n is at n % XMC_FIFO_SIZE */
 } xmc_fifo;
 

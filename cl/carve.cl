@@ -118,7 +118,7 @@ XMC_FN xmc_u32 xmc_hint_onward(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 o
  * that they do not meet. It is nobody's property:
  * who takes pages owns them by the bits of their span, and a stack whose first page is gone is forgotten. */
 XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order, xmc_u64 map,
-                              xmc_u32 fifo, xmc_u32 hint, xmc_u32 row) {
+                              xmc_u32 fifo, xmc_u32 hint) {
   XMC_AFRESH64(heap);
   xmc_u32 pages = (xmc_u32)(map >> 32), next = 0, page, own;
   xmc_u64 seen;
@@ -147,9 +147,9 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   XMC_AFRESH(order);
   XMC_AFRESH(cls);
   XMC_AFRESH(fifo);
-  own = row != XMC_NONE ? xmc_own_slots(heap) : 0;
+  own = xmc_class_is_small(cls) ? 0 : xmc_own_slots(heap);
   if (own)
-    xmc_store_relaxed32(xmc_own_entry(heap, me, XMC_OWN_RUNS + order, own), xmc_hint_onward(heap, page, order));
+    xmc_store_relaxed32(xmc_own_entry(heap, me, cls, own), xmc_hint_onward(heap, page, order));
   else if (fifo < XMC_SEAT_PARKS)
     xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, next ? next : xmc_hint_onward(heap, page, order));
   return page;
@@ -185,10 +185,10 @@ XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
 /* Carves a new Superblock out of 2^order free pages. map: xmc_fixed_map. */
 XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                                       xmc_u32 order, xmc_u64 map, xmc_seat seat, xmc_u32 *data) {
-  xmc_u32 own = xmc_seat_own(&seat), page, count, take, scarce, words;
-  if (own)
-    seat.hint = xmc_load_relaxed32(xmc_own_entry(heap, me, XMC_OWN_RUNS + order, own)) | XMC_HINT_ONWARD;
-  page = xmc_pages_take(heap, me, cls, order, map, seat.fifo, seat.hint, 0);
+  xmc_u32 page, count, take, scarce, words;
+  if (xmc_own_slots(heap)) /* no stack */
+    seat.hint |= XMC_HINT_ONWARD;
+  page = xmc_pages_take(heap, me, cls, order, map, seat.fifo, seat.hint);
   if (page == XMC_NONE)
     return 0;
   XMC_AFRESH64(heap); /* what comes next is on its way while the page map is written */
@@ -221,7 +221,7 @@ XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
 /* Carves a new slab out of a free page: a claim of its first place. */
 XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_seat seat) {
   xmc_u64 map = xmc_fixed_map(heap);
-  xmc_u32 page = xmc_pages_take(heap, me, cls, 0, map, seat.fifo, seat.hint, XMC_NONE), id;
+  xmc_u32 page = xmc_pages_take(heap, me, cls, 0, map, seat.fifo, seat.hint), id;
   if (page == XMC_NONE)
     return 0;
   xmc_pages_enter(heap, (xmc_u32)map, page, 0, cls);
@@ -328,14 +328,11 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
                                 xmc_u32 want, xmc_seat seat, xmc_u32 *data) {
   XMC_AFRESH64(heap);
   int small = xmc_class_is_small(cls);
-  xmc_u32 slab = XMC_NONE, scarce, own = 0;
+  xmc_u32 slab = XMC_NONE, scarce, own;
   xmc_u64 w = 0, map;
   xmc_claim claim;
   if (small) {
     seat.hint = xmc_seat_hint(heap, seat.fifo, seat.hint);
-    own = want >= 32u ? xmc_seat_own(&seat) : 0;
-    if (own)
-      seat.hint = xmc_load_relaxed32(xmc_own_entry(heap, me, cls, own));
   }
   if (small && seat.hint) { /* the slab of the last time has places more often than not */
     slab = seat.hint - 1u;
@@ -358,11 +355,11 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     xmc_flux_begin(heap);
   }
   if (small) {
-    claim = xmc_slab_next(heap, me, words, cls, own, slab, w);
+    claim = xmc_slab_next(heap, me, words, cls, xmc_own_for(heap, cls, want), slab, w);
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);
     if (claim) {
-      own = want >= 32u ? xmc_own_slots(heap) : 0;
+      own = xmc_own_for(heap, cls, want);
       if (seat.fifo != XMC_NONE)
         xmc_store_relaxed32(own ? xmc_own_entry(heap, me, cls, own) : &xmc_fifo_number(heap, seat.fifo)->hint,
                             xmc_claim_id(claim) + 1u);
@@ -403,14 +400,14 @@ XMC_FN xmc_claim xmc_blocks_claim_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xm
   seat.fifo = xmc_view_fifo(view, me);
   if (seat.fifo == XMC_NONE)
     return xmc_carve(heap, me, view.words, cls, want, seat, &unused);
-  xmc_seat_read(heap, &seat);
+  xmc_seat_read_for(heap, me, cls, want, &seat);
   w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
   XMC_ROLLED
   for (;;) { /* again only when somebody else moved the FIFO on */
     claim = xmc_blocks_claim(heap, me, view.words, cls, want, w, seat, &unused);
     if (claim != XMC_CLAIM_AGAIN)
       return claim;
-    xmc_seat_read(heap, &seat);
+    xmc_seat_read_for(heap, me, cls, want, &seat);
     w = xmc_seat_word(heap, view.words, seat.active);
   }
 }

@@ -93,7 +93,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   xmc_u32 rank = xmc_lanes_below(group), want = xmc_lanes_count(group), id, take, got, again = 0;
   xmc_u32 at = XMC_NONE; /* the block: 32 * id + bit */
   seat.fifo = xmc_view_fifo(view, me);
-  xmc_seat_read(heap, &seat);
+  xmc_seat_read_for(heap, me, cls, want, &seat);
   if (XMC_LOOKS_FIRST && !view.ours)
     return 0;
   w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
@@ -124,7 +124,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
       if (again) {
         view.words = xmc_words(heap);
         seat.fifo = xmc_fifo_of(heap, me, cls);
-        xmc_seat_read(heap, &seat);
+        xmc_seat_read_for(heap, me, cls, want, &seat);
         w = xmc_seat_word(heap, view.words, seat.active);
       }
       got = 0;
@@ -152,7 +152,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   return at != XMC_NONE - 1u ? xmc_block_at(heap, view.data, cls, at >> 5, at & 31u) : 0;
 #else
   seat.fifo = xmc_view_fifo(view, me);
-  xmc_seat_read(heap, &seat);
+  xmc_seat_read_for(heap, me, cls, 1u, &seat);
   if (XMC_LOOKS_FIRST && !view.ours)
     return 0;
   block = xmc_active_malloc(heap, view, cls, seat.fifo, xmc_active_id(seat.active), &w);
@@ -162,7 +162,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
     claim = xmc_blocks_claim(heap, me, view.words, cls, 1, w, seat, &data);
     if (claim != XMC_CLAIM_AGAIN)
       break;
-    xmc_seat_read(heap, &seat);
+    xmc_seat_read_for(heap, me, cls, 1u, &seat);
     w = xmc_seat_word(heap, view.words, seat.active);
   }
   return claim ? xmc_block_at(heap, view.data, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim)))

@@ -29,6 +29,7 @@
 #define XMC_OWN_CL
 #include "arena.h"
 #include "platform.h"
+#include "size_class.cl"
 #include "superblock.cl"
 
 /* 0: in a program that is built for heaps with a FIFO for each sub-group, as their options say. It serves others, too, and uses
@@ -38,9 +39,15 @@
 #endif
 XMC_FN xmc_u32 xmc_own_slots(XMC_GLOBAL xmcHeap *heap) { return XMC_OWN_PLACES ? xmc_heap_own(heap) : 0; }
 
-/* `row`: the class, or XMC_OWN_RUNS and log2 of the pages. `own`: how many slots the table has */
-XMC_FN XMC_GLOBAL xmc_u32 *xmc_own_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 row, xmc_u32 own) {
+/* What a claim of `want` blocks of the class has of it: how many slots there are, or 0 */
+XMC_FN xmc_u32 xmc_own_for(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want) {
+  return want >= 32u || !xmc_class_is_small(cls) ? xmc_own_slots(heap) : 0;
+}
+
+/* `own`: how many slots the table has */
+XMC_FN XMC_GLOBAL xmc_u32 *xmc_own_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 own) {
   XMC_AFRESH64(heap);
+  xmc_u32 row = xmc_class_is_small(cls) ? cls : XMC_SMALL_CLASSES + xmc_class_order(cls);
   return (XMC_GLOBAL xmc_u32 *)heap +
          (XMC_HEADER_BYTES / sizeof(xmc_u32) + row * own + xmc_slot_hint(me, own));
 }

@@ -113,7 +113,7 @@ XMC_FN void xmc_hint_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc
                           xmc_u32 fifo, xmc_u32 hint) {
   xmc_u32 own = XMC_OWN_PLACES && cls < XMC_CLASSES ? xmc_own_slots(heap) : 0;
   if (own)
-    xmc_store_relaxed32(xmc_own_entry(heap, me, XMC_OWN_RUNS + order, own), XMC_HINT(page, order));
+    xmc_store_relaxed32(xmc_own_entry(heap, me, cls, own), XMC_HINT(page, order));
   else if (fifo != XMC_NONE && hint != XMC_HINT(page, order)) {
     xmc_store_relaxed32(xmc_next_hint(heap, page), hint);
     xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, XMC_HINT(page, order));
