@@ -148,10 +148,10 @@ typedef uint64_t xmc_u64;
 typedef struct xmc_fifo {
   xmc_u64 active; /* id of the Superblock requests are served from, or XMC_NONE */
   xmc_u32 hint;   /* where to take pages first: xmc_pages_take; of a small class: the last slab's id + 1 */
-  xmc_u32 partly; /* 0, or 1 on CPU devices: a guess that the active one is wholly free failed last time */
+  xmc_u32 own;    /* heap->own; 0 for slabs */
   xmc_u64 tail;   /* the whole tail message: sequence number << 32 | payload */
   xmc_u32 head;   /* sequence number of the head message */
-  xmc_u32 unused;
+  xmc_u32 partly; /* 0, or 1 on CPU devices: a guess that the active one is wholly free failed last time */
   xmc_u64 message[XMC_FIFO_SIZE]; /* message n is at n % XMC_FIFO_SIZE */
 } xmc_fifo;
 

@@ -126,7 +126,7 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
     return XMC_NONE;
   hint = xmc_seat_hint(heap, fifo, hint);
   page = xmc_hint_page(hint);
-  if (page < pages && xmc_hint_is_run(hint))
+  if (page < pages && xmc_hint_is_stack(hint))
     next = xmc_beside32(xmc_map_hint(heap, (xmc_u32)map, pages, page));
   if (page == XMC_NONE)
     page = xmc_class_home(heap, me, cls);
@@ -186,8 +186,6 @@ XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
 XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                                       xmc_u32 order, xmc_u64 map, xmc_seat seat, xmc_u32 *data) {
   xmc_u32 page, count, take, scarce, words;
-  if (xmc_own_slots(heap)) /* no stack */
-    seat.hint |= XMC_HINT_ONWARD;
   page = xmc_pages_take(heap, me, cls, order, map, seat.fifo, seat.hint);
   if (page == XMC_NONE)
     return 0;
@@ -355,11 +353,11 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     xmc_flux_begin(heap);
   }
   if (small) {
-    claim = xmc_slab_next(heap, me, words, cls, xmc_own_for(heap, cls, want), slab, w);
+    claim = xmc_slab_next(heap, me, words, cls, xmc_seat_own(&seat), slab, w);
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);
     if (claim) {
-      own = xmc_own_for(heap, cls, want);
+      own = want >= 32u ? xmc_own_slots(heap) : 0;
       if (seat.fifo != XMC_NONE)
         xmc_store_relaxed32(own ? xmc_own_entry(heap, me, cls, own) : &xmc_fifo_number(heap, seat.fifo)->hint,
                             xmc_claim_id(claim) + 1u);
@@ -400,14 +398,14 @@ XMC_FN xmc_claim xmc_blocks_claim_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xm
   seat.fifo = xmc_view_fifo(view, me);
   if (seat.fifo == XMC_NONE)
     return xmc_carve(heap, me, view.words, cls, want, seat, &unused);
-  xmc_seat_read_for(heap, me, cls, want, &seat);
+  xmc_seat_read_for(heap, view.own, me, cls, want, &seat);
   w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
   XMC_ROLLED
   for (;;) { /* again only when somebody else moved the FIFO on */
     claim = xmc_blocks_claim(heap, me, view.words, cls, want, w, seat, &unused);
     if (claim != XMC_CLAIM_AGAIN)
       return claim;
-    xmc_seat_read_for(heap, me, cls, want, &seat);
+    xmc_seat_read_for(heap, view.own, me, cls, want, &seat);
     w = xmc_seat_word(heap, view.words, seat.active);
   }
 }

@@ -93,7 +93,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   xmc_u32 rank = xmc_lanes_below(group), want = xmc_lanes_count(group), id, take, got, again = 0;
   xmc_u32 at = XMC_NONE; /* the block: 32 * id + bit */
   seat.fifo = xmc_view_fifo(view, me);
-  xmc_seat_read_for(heap, me, cls, want, &seat);
+  xmc_seat_read_for(heap, view.own, me, cls, want, &seat);
   if (XMC_LOOKS_FIRST && !view.ours)
     return 0;
   w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
@@ -124,7 +124,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
       if (again) {
         view.words = xmc_words(heap);
         seat.fifo = xmc_fifo_of(heap, me, cls);
-        xmc_seat_read_for(heap, me, cls, want, &seat);
+        xmc_seat_read_for(heap, xmc_own_slots(heap), me, cls, want, &seat);
         w = xmc_seat_word(heap, view.words, seat.active);
       }
       got = 0;
@@ -152,7 +152,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   return at != XMC_NONE - 1u ? xmc_block_at(heap, view.data, cls, at >> 5, at & 31u) : 0;
 #else
   seat.fifo = xmc_view_fifo(view, me);
-  xmc_seat_read_for(heap, me, cls, 1u, &seat);
+  xmc_seat_read_for(heap, view.own, me, cls, 1u, &seat);
   if (XMC_LOOKS_FIRST && !view.ours)
     return 0;
   block = xmc_active_malloc(heap, view, cls, seat.fifo, xmc_active_id(seat.active), &w);
@@ -162,7 +162,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
     claim = xmc_blocks_claim(heap, me, view.words, cls, 1, w, seat, &data);
     if (claim != XMC_CLAIM_AGAIN)
       break;
-    xmc_seat_read_for(heap, me, cls, 1u, &seat);
+    xmc_seat_read_for(heap, view.own, me, cls, 1u, &seat);
     w = xmc_seat_word(heap, view.words, seat.active);
   }
   return claim ? xmc_block_at(heap, view.data, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim)))
@@ -357,7 +357,7 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_word_at(heap, words, place.id)));
   xmc_u64 old, was, used, fifos, active;
-  xmc_u32 fifo, hint, partly, other;
+  xmc_u32 fifo, hint, own, other;
   lanes = xmc_lanes_count(group);
   if (lanes > 1u) {
     xmc_lanes_sync(group); /* what each lane wrote, the first one releases */
@@ -373,16 +373,16 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
     old = xmc_or_hint64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
     fifos = xmc_fixed_fifos(heap, place.cls);
     fifo = xmc_fifos_first(fifos) + xmc_slot_hint(me, xmc_fifos_count(fifos));
-    xmc_load_row(&xmc_fifo_number(heap, fifo)->active, &active, &hint, &partly);
+    xmc_load_row(&xmc_fifo_number(heap, fifo)->active, &active, &hint, &own);
     if (!xmc_fifos_count(fifos)) {
       fifo = XMC_NONE;
-      active = partly = 0;
+      active = own = 0;
     }
-    /* Was it another word? partly is 0 or 1, so it does not count; but it comes with the FIFO, and else ptxas waits for the
+    /* Was it another word? `own` is less than 2^31, so it does not count; but it comes with the FIFO, and else ptxas waits for the
      * CAS before it sends for that. */
-    other = (xmc_u32)was | ((xmc_u32)(was >> 32) ^ ((xmc_u32)(used >> 32) | partly >> 1));
+    other = (xmc_u32)was | ((xmc_u32)(was >> 32) ^ ((xmc_u32)(used >> 32) | own >> 31));
     if (!other && (old & XMC_WORD_LISTED)) { /* the fetch-or was done, too */
-      xmc_superblock_released(heap, me, words, place.cls, place.id, used, fifo, hint, active);
+      xmc_superblock_released(heap, me, words, place.cls, place.id, used, fifo, hint, own, active);
       return;
     }
   } else {

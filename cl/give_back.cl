@@ -43,14 +43,14 @@ XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
   xmc_run_gave(heap, xmc_slab_page(id), 1u);
 }
 
-/* The memory of a retired Superblock goes back. `fifo`, `hint`: of its class here. */
+/* The memory of a retired Superblock goes back. `fifo`, `hint`, `own`: of its class here. */
 XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
-                                xmc_u32 fifo, xmc_u32 hint) {
+                                xmc_u32 fifo, xmc_u32 hint, xmc_u32 own) {
   xmc_u32 bit = 1u << xmc_id_row(id);
   xmc_u64 w;
   if (!xmc_class_is_small(cls)) {
     xmc_run_gave(heap, xmc_id_page(id), 1u << xmc_run_order(id));
-    xmc_hint_push(heap, me, cls, xmc_id_page(id), xmc_run_order(id), fifo, hint);
+    xmc_hint_push(heap, me, cls, xmc_id_page(id), xmc_run_order(id), fifo, hint, own);
     return;
   }
   cls = xmc_slab_class(cls);
@@ -77,16 +77,18 @@ XMC_FN void xmc_seat_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, x
 }
 
 /* All blocks of a Superblock that nobody answered for were released together, and that retired it; used: its word before,
- * fifo, hint, active: of its class here. It becomes the active one here if there is none, else it goes back. What
+ * fifo, hint, own, active: of its class here. It becomes the active one here if there is none, else it goes back. What
  * others may look for always does, which all FIFOs together could keep from them: wide ones, and in small heaps all pages that
  * are no slab's; and what the slot finds again at a place of its own. */
 XMC_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
-                                    xmc_u32 id, xmc_u64 used, xmc_u32 fifo, xmc_u32 hint, xmc_u64 active) {
+                                    xmc_u32 id, xmc_u64 used, xmc_u32 fifo, xmc_u32 hint, xmc_u32 own,
+                                    xmc_u64 active) {
   XMC_AFRESH64(heap);
   xmc_u64 w;
-  if (xmc_active_id(active) != XMC_NONE || xmc_class_is_wide(cls) || xmc_own_slots(heap) ||
+  own = XMC_OWN_PLACES ? own : 0;
+  if (xmc_active_id(active) != XMC_NONE || xmc_class_is_wide(cls) || own ||
       (!xmc_class_is_small(cls) && xmc_heap_pages(heap) < XMC_MANY_PAGES)) {
-    xmc_superblock_gone(heap, me, words, cls, id, fifo, hint);
+    xmc_superblock_gone(heap, me, words, cls, id, fifo, hint, own);
     return;
   }
   w = used | xmc_count_mask(xmc_word_count(used)) | XMC_WORD_LISTED | XMC_WORD_SEATED;

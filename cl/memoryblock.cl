@@ -157,7 +157,10 @@ XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 order
   if (got == mask)
     return 1;
   if (got) { /* part of it was free: that goes back */
-    xmc_span_give(heap, page >> XMC_SPAN_SHIFT, got);
+    mask = xmc_or_release64(word, got);
+    order = xmc_run_orders_slowly(mask | got) & ~xmc_run_orders_slowly(mask);
+    if (order)
+      xmc_index_add(heap, 0, page >> XMC_SPAN_SHIFT, order);
     if (xmc_load_relaxed64(&heap->scarce))
       xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
   }

@@ -39,11 +39,6 @@
 #endif
 XMC_FN xmc_u32 xmc_own_slots(XMC_GLOBAL xmcHeap *heap) { return XMC_OWN_PLACES ? xmc_heap_own(heap) : 0; }
 
-/* What a claim of `want` blocks of the class has of it: how many slots there are, or 0 */
-XMC_FN xmc_u32 xmc_own_for(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want) {
-  return want >= 32u || !xmc_class_is_small(cls) ? xmc_own_slots(heap) : 0;
-}
-
 /* `own`: how many slots the table has */
 XMC_FN XMC_GLOBAL xmc_u32 *xmc_own_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 own) {
   XMC_AFRESH64(heap);

@@ -25,7 +25,7 @@ XMC_FN xmc_u32 xmc_claim_mask(xmc_claim claim) { return (xmc_u32)claim; }
 typedef struct xmc_seat {
   xmc_u32 fifo; /* its number; XMC_NONE: unbuffered, or unknown; XMC_SEAT_PARKS: for what is parked at once */
   xmc_u32 head;
-  xmc_u32 used; /* messages in the ring */
+  xmc_u32 used; /* messages in the ring, and as many slots as have own places (a multiple of 64), if `hint` is of one */
   xmc_u32 hint; /* the FIFO's, or the slot's own (own.cl) */
   xmc_u64 active;
 } xmc_seat;
@@ -34,7 +34,7 @@ XMC_FN void xmc_seat_read_ring(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
   xmc_u64 tail;
   xmc_u32 spare;
   xmc_load_row(&fifo->tail, &tail, &seat->head, &spare);
-  seat->used = xmc_message_number(tail) - seat->head + 1u;
+  seat->used = (xmc_message_number(tail) - seat->head + 1u) & 63u; /* whatever the row is read as */
 }
 XMC_FN void xmc_seat_read(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
@@ -47,13 +47,19 @@ XMC_FN void xmc_seat_read(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
   seat->active = xmc_load_relaxed64(&fifo->active);
 #endif
 }
-/* The same for a claim of `want` blocks of the class */
-XMC_FN void xmc_seat_read_for(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
+/* The same for a claim of `want` blocks of the class; own: xmc_own_slots. Who takes few of a small class takes them of a slab
+ * that many use. */
+XMC_FN void xmc_seat_read_for(XMC_GLOBAL xmcHeap *heap, xmc_u32 own, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                               xmc_seat *seat) {
-  xmc_u32 own = xmc_own_for(heap, cls, want);
   xmc_seat_read(heap, seat);
-  if (own)
+  if (own && (want >= 32u || !xmc_class_is_small(cls))) {
     seat->hint = xmc_beside32(xmc_own_entry(heap, me, cls, own));
+    seat->used |= own;
+  }
+}
+XMC_FN xmc_u32 xmc_seat_used(const xmc_seat *seat) { return seat->used & 63u; }
+XMC_FN xmc_u32 xmc_seat_own(const xmc_seat *seat) {
+  return XMC_OWN_PLACES ? seat->used & ~63u : 0;
 }
 /* What xmc_seat_read left for later */
 XMC_FN xmc_u32 xmc_seat_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 fifo, xmc_u32 hint) {
@@ -75,12 +81,12 @@ XMC_FN xmc_u32 xmc_fifo_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cl
   xmc_u64 message = 0;
   if (!XMC_SIMT)
     xmc_seat_read_ring(heap, seat);
-  if (seat->used)
+  if (xmc_seat_used(seat))
     message =
-        xmc_beside64(seat->used == 1u ? &fifo->tail : &fifo->message[seat->head % XMC_FIFO_SIZE]);
+        xmc_beside64(xmc_seat_used(seat) == 1u ? &fifo->tail : &fifo->message[seat->head % XMC_FIFO_SIZE]);
   if (id != XMC_NONE && !xmc_superblock_unlist(xmc_word_at(heap, words, id), cls, w))
     return XMC_FIFO_BACK;
-  if (!seat->used)
+  if (!xmc_seat_used(seat))
     return XMC_NONE;
   XMC_AFRESH(seat->fifo);
   fifo = xmc_fifo_number(heap, seat->fifo);
@@ -130,7 +136,7 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
                                 xmc_seat *seat) {
   xmc_u32 id = xmc_active_id(seat->active), next, take = 0, scarce;
   xmc_u64 old;
-  if (XMC_SIMT && id == XMC_NONE && !seat->used) /* what comes next would find out, step by step */
+  if (XMC_SIMT && id == XMC_NONE && !xmc_seat_used(seat)) /* what comes next would find out, step by step */
     return 0;
   if (id != XMC_NONE)
     take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, want, &w);

@@ -45,6 +45,23 @@ XMC_FN xmc_u64 xmc_aligned_runs(xmc_u64 x, xmc_u32 order) {
 
 /* The k for which x has 2^k set bits at a multiple of 2^k, as a mask */
 XMC_FN xmc_u32 xmc_run_orders(xmc_u64 x) {
+  xmc_u32 orders = x != 0;
+  x &= x >> 1 & 0x5555555555555555u;
+  orders |= (xmc_u32)(x != 0) << 1;
+  x &= x >> 2 & 0x1111111111111111u;
+  orders |= (xmc_u32)(x != 0) << 2;
+  x &= x >> 4 & 0x0101010101010101u;
+  orders |= (xmc_u32)(x != 0) << 3;
+  x &= x >> 8 & 0x0001000100010001u;
+  orders |= (xmc_u32)(x != 0) << 4;
+  x &= x >> 16 & 0x0000000100000001u;
+  orders |= (xmc_u32)(x != 0) << 5;
+  x &= x >> 32 & 1u;
+  return orders | (xmc_u32)x << 6;
+}
+
+/* The same one after the other, with less to keep in registers */
+XMC_FN xmc_u32 xmc_run_orders_slowly(xmc_u64 x) {
   xmc_u32 orders = 0, k;
   XMC_ROLLED
   for (k = 0; k < XMC_ORDERS; k++) {

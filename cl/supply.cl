@@ -57,9 +57,11 @@ XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, x
 typedef struct xmc_view {
   xmc_u32 data, words;  /* where they begin, in 16 and 8 bytes from the arena's start */
   xmc_u32 first, count; /* the class's FIFOs; none of a heap that is not ours, unless XMC_LOOKS_FIRST */
+  xmc_u32 own;          /* xmc_own_slots */
   int ours;
 } xmc_view;
 XMC_FN void xmc_view_read(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_view *view) {
+  view->own = xmc_own_slots(heap);
 #if XMC_GEOMETRY
   xmc_u64 number = xmc_load_fixed64(&heap->geometry), fifos = xmc_heap_fifos(heap, cls);
   view->data = (xmc_u32)(xmc_heap_data(heap) >> 4);
@@ -104,16 +106,17 @@ XMC_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
 /* Hints at pages: 0, or a page + 1 in bits 0..22 and log2 of the pages of a run there in bits 23..25. */
 #define XMC_HINT(page, order) ((page) + 1u + ((order) << 23))
 #define XMC_HINT_ONWARD 0x80000000u /* only a place to go on from */
+#define XMC_HINT_ALONE 0x40000000u  /* a run with none under it */
 XMC_FN xmc_u32 xmc_hint_page(xmc_u32 hint) { return (hint & 0x7fffffu) - 1u; }
 XMC_FN xmc_u32 xmc_hint_order(xmc_u32 hint) { return hint >> 23 & 7u; }
 XMC_FN int xmc_hint_is_run(xmc_u32 hint) { return (hint & 0x7fffffu) && !(hint & XMC_HINT_ONWARD); }
+XMC_FN int xmc_hint_is_stack(xmc_u32 hint) { return xmc_hint_is_run(hint) && !(hint & XMC_HINT_ALONE); }
 
 /* A run that went back is the next that the slot takes (xmc_pages_take). */
 XMC_FN void xmc_hint_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page, xmc_u32 order,
-                          xmc_u32 fifo, xmc_u32 hint) {
-  xmc_u32 own = XMC_OWN_PLACES && cls < XMC_CLASSES ? xmc_own_slots(heap) : 0;
+                          xmc_u32 fifo, xmc_u32 hint, xmc_u32 own) {
   if (own)
-    xmc_store_relaxed32(xmc_own_entry(heap, me, cls, own), XMC_HINT(page, order));
+    xmc_store_relaxed32(xmc_own_entry(heap, me, cls, own), XMC_HINT_ALONE | XMC_HINT(page, order));
   else if (fifo != XMC_NONE && hint != XMC_HINT(page, order)) {
     xmc_store_relaxed32(xmc_next_hint(heap, page), hint);
     xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, XMC_HINT(page, order));
@@ -127,7 +130,8 @@ XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
   xmc_u32 page = xmc_any_page(id), order = cls < XMC_CLASSES ? xmc_run_order(id) : 0,
           fifo = xmc_fifo_of(heap, me, cls);
   if (fifo != XMC_NONE)
-    xmc_hint_push(heap, me, cls, page, order, fifo, xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint));
+    xmc_hint_push(heap, me, cls, page, order, fifo, xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint),
+                  cls < XMC_CLASSES ? xmc_own_slots(heap) : 0);
   xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order));
 }
 
