@@ -118,9 +118,9 @@ XMC_FN xmc_u32 xmc_hint_onward(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 o
  * that they do not meet. It is nobody's property:
  * who takes pages owns them by the bits of their span, and a stack whose first page is gone is forgotten. */
 XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order, xmc_u64 map,
-                              xmc_u32 fifo, xmc_u32 hint) {
+                              xmc_u32 fifo, xmc_u32 hint, xmc_u32 own) {
   XMC_AFRESH64(heap);
-  xmc_u32 pages = (xmc_u32)(map >> 32), next = 0, page, own;
+  xmc_u32 pages = (xmc_u32)(map >> 32), next = 0, page;
   xmc_u64 seen;
   if (!(pages >> order))
     return XMC_NONE;
@@ -147,7 +147,6 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   XMC_AFRESH(order);
   XMC_AFRESH(cls);
   XMC_AFRESH(fifo);
-  own = xmc_class_is_small(cls) ? 0 : xmc_own_slots(heap);
   if (own)
     xmc_store_relaxed32(xmc_own_entry(heap, me, cls, own), xmc_hint_onward(heap, page, order));
   else if (fifo < XMC_SEAT_PARKS)
@@ -186,7 +185,7 @@ XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
 XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                                       xmc_u32 order, xmc_u64 map, xmc_seat seat, xmc_u32 *data) {
   xmc_u32 page, count, take, scarce, words;
-  page = xmc_pages_take(heap, me, cls, order, map, seat.fifo, seat.hint);
+  page = xmc_pages_take(heap, me, cls, order, map, seat.fifo, seat.hint, xmc_seat_own(&seat));
   if (page == XMC_NONE)
     return 0;
   XMC_AFRESH64(heap); /* what comes next is on its way while the page map is written */
@@ -219,7 +218,7 @@ XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
 /* Carves a new slab out of a free page: a claim of its first place. */
 XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_seat seat) {
   xmc_u64 map = xmc_fixed_map(heap);
-  xmc_u32 page = xmc_pages_take(heap, me, cls, 0, map, seat.fifo, seat.hint), id;
+  xmc_u32 page = xmc_pages_take(heap, me, cls, 0, map, seat.fifo, seat.hint, 0), id;
   if (page == XMC_NONE)
     return 0;
   xmc_pages_enter(heap, (xmc_u32)map, page, 0, cls);
@@ -357,7 +356,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);
     if (claim) {
-      own = want >= 32u ? xmc_own_slots(heap) : 0;
+      own = xmc_seat_own(&seat);
       if (seat.fifo != XMC_NONE)
         xmc_store_relaxed32(own ? xmc_own_entry(heap, me, cls, own) : &xmc_fifo_number(heap, seat.fifo)->hint,
                             xmc_claim_id(claim) + 1u);

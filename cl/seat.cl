@@ -51,11 +51,13 @@ XMC_FN void xmc_seat_read(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
  * that many use. */
 XMC_FN void xmc_seat_read_for(XMC_GLOBAL xmcHeap *heap, xmc_u32 own, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                               xmc_seat *seat) {
+  xmc_u32 hint = 0;
+  own = want >= 32u || !xmc_class_is_small(cls) ? own : 0;
+  if (own) /* before the FIFO, whose hint else has to come before it goes */
+    hint = xmc_beside32(xmc_own_entry(heap, me, cls, own));
   xmc_seat_read(heap, seat);
-  if (own && (want >= 32u || !xmc_class_is_small(cls))) {
-    seat->hint = xmc_beside32(xmc_own_entry(heap, me, cls, own));
-    seat->used |= own;
-  }
+  seat->hint = own ? hint : seat->hint;
+  seat->used |= own;
 }
 XMC_FN xmc_u32 xmc_seat_used(const xmc_seat *seat) { return seat->used & 63u; }
 XMC_FN xmc_u32 xmc_seat_own(const xmc_seat *seat) {

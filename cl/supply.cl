@@ -44,6 +44,13 @@ XMC_FN xmc_u64 xmc_fixed_map(XMC_GLOBAL xmcHeap *heap) {
                       : xmc_load_fixed64((XMC_GLOBAL const xmc_u64 *)&heap->page_map);
 }
 
+/* As xmc_own_slots */
+XMC_FN xmc_u32 xmc_fixed_own(XMC_GLOBAL xmcHeap *heap) {
+  return !XMC_OWN_PLACES ? 0
+         : XMC_GEOMETRY  ? xmc_heap_own(heap)
+                         : (xmc_u32)(xmc_load_fixed64((XMC_GLOBAL const xmc_u64 *)&heap->spans) >> 32);
+}
+
 /* On GPUs a program for one geometry looks first, and asks whose heap it is at the same time (geometry.h). */
 #define XMC_LOOKS_FIRST (XMC_SIMT && XMC_GEOMETRY_FIFOS > 0)
 
@@ -61,7 +68,7 @@ typedef struct xmc_view {
   int ours;
 } xmc_view;
 XMC_FN void xmc_view_read(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_view *view) {
-  view->own = xmc_own_slots(heap);
+  view->own = xmc_fixed_own(heap);
 #if XMC_GEOMETRY
   xmc_u64 number = xmc_load_fixed64(&heap->geometry), fifos = xmc_heap_fifos(heap, cls);
   view->data = (xmc_u32)(xmc_heap_data(heap) >> 4);
@@ -73,8 +80,8 @@ XMC_FN void xmc_view_read(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_view *view)
   xmc_load_four(&heap->magic, &magic, &data, &words, &map);
   view->data = (xmc_u32)(data >> 4);
   view->words = (xmc_u32)(words >> 3);
-  /* The second half of the words' offset, too, so that it is read together with the rest. */
-  view->ours = magic == XMC_MAGIC && words >> 40 == 0;
+  /* The second half of the words' offset, too, and who has own places, so that they are read together with the rest. */
+  view->ours = magic == XMC_MAGIC && (words >> 40 | view->own >> 31) == 0;
   view->count = view->ours ? xmc_fifos_count(fifos) : 0;
 #endif
   view->first = xmc_fifos_first(fifos);

@@ -12,10 +12,11 @@
 #include <stddef.h>
 #include <string.h>
 
-/* xmc_view_read and xmc_map_view_read take these as four words. */
+/* xmc_view_read and xmc_map_view_read take these as four words, and one. */
 _Static_assert(offsetof(xmcHeap, magic) == 0 && offsetof(xmcHeap, data) == 8 &&
                    offsetof(xmcHeap, words) == 16 && offsetof(xmcHeap, page_map) == 24 &&
-                   offsetof(xmcHeap, pages) == 28,
+                   offsetof(xmcHeap, pages) == 28 && offsetof(xmcHeap, spans) % 8 == 0 &&
+                   offsetof(xmcHeap, own) == offsetof(xmcHeap, spans) + 4,
                "the header begins otherwise");
 _Static_assert(sizeof(xmcHeap) <= XMC_HEADER_BYTES, "the header is too large");
 
