@@ -60,9 +60,7 @@ XMC_FN void xmc_seat_read_for(XMC_GLOBAL xmcHeap *heap, xmc_u32 own, xmc_u32 me,
   seat->used |= own;
 }
 XMC_FN xmc_u32 xmc_seat_used(const xmc_seat *seat) { return seat->used & 63u; }
-XMC_FN xmc_u32 xmc_seat_own(const xmc_seat *seat) {
-  return XMC_OWN_PLACES ? seat->used & ~63u : 0;
-}
+XMC_FN xmc_u32 xmc_seat_own(const xmc_seat *seat) { return XMC_OWN_PLACES ? seat->used & ~63u : 0; }
 /* What xmc_seat_read left for later */
 XMC_FN xmc_u32 xmc_seat_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 fifo, xmc_u32 hint) {
   return XMC_SIMT || fifo >= XMC_SEAT_PARKS ? hint : xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint);
