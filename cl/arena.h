@@ -148,10 +148,10 @@ typedef uint64_t xmc_u64;
 typedef struct xmc_fifo {
   xmc_u64 active; /* id of the Superblock requests are served from, or XMC_NONE */
   xmc_u32 hint;   /* where to take pages first: xmc_pages_take; of a small class: the last slab's id + 1 */
-  xmc_u32 own;    /* heap->own; 0 for slabs */
+  xmc_u32 partly; /* 0, or 1 on CPU devices: a guess that the active one is wholly free failed last time */
   xmc_u64 tail;   /* the whole tail message: sequence number << 32 | payload */
   xmc_u32 head;   /* sequence number of the head message */
-  xmc_u32 partly; /* 0, or 1 on CPU devices: a guess that the active one is wholly free failed last time */
+  xmc_u32 spare;  /* 0 */
   xmc_u64 message[XMC_FIFO_SIZE]; /* message n is at n % XMC_FIFO_SIZE */
 } xmc_fifo;
 
@@ -176,8 +176,7 @@ typedef struct xmcHeap {
   xmc_u64 words; /* byte offsets of the tables above; what each call needs is read at once (xmc_view) */
   xmc_u32 page_map;
   xmc_u32 pages;
-  xmc_u64 fifo_table[XMC_ALL_CLASSES]; /* of each class: its first FIFO, counted from the arena's start; above
-                                          it, their number */
+  xmc_u64 fifo_table[XMC_ALL_CLASSES]; /* of each class: xmc_fifos_entry */
   xmc_u64 geometry;                    /* xmc_geometry_number */
   xmc_u32 spans;                       /* ceil(pages / 64) */
   xmc_u32 own;        /* slots that have places of their own (own.cl); a multiple of 64, or 0 */
@@ -216,10 +215,21 @@ typedef struct xmcHeap {
 #define XMC_FIRST_FIFO(own) \
   (XMC_HEADER_BYTES / (xmc_u32)sizeof(xmc_fifo) + (own) / 64u * (4u * XMC_OWN_ROWS))
 
-/* Fields of an entry of fifo_table. FIFO n is at (xmc_fifo *)heap + n. */
-XMC_FN xmc_u64 xmc_fifos_entry(xmc_u32 first, xmc_u32 count) { return (xmc_u64)count << 32 | first; }
+/* An entry of fifo_table: the class's first FIFO, counted from the arena's start, their number, and how many slots have places
+ * of their own for the class. FIFO n is at (xmc_fifo *)heap + n.
+ *
+ *    63     53 52      32 31       0
+ *   +---------+----------+----------+
+ *   | own/64  |  count   |  first   |
+ *   +---------+----------+----------+
+ */
+#define XMC_MAX_SLOTS (1u << 20)
+#define XMC_MAX_OWN (0x7ffu * 64u)
+XMC_FN xmc_u64 xmc_fifos_entry(xmc_u32 first, xmc_u32 count, xmc_u32 own) {
+  return (xmc_u64)(own << 15 | count) << 32 | first;
+}
 XMC_FN xmc_u32 xmc_fifos_first(xmc_u64 entry) { return (xmc_u32)entry; }
-XMC_FN xmc_u32 xmc_fifos_count(xmc_u64 entry) { return (xmc_u32)(entry >> 32); }
+XMC_FN xmc_u32 xmc_fifos_count(xmc_u64 entry) { return (xmc_u32)(entry >> 32) & 0x1fffffu; }
 
 /* Fields of an entry of the page map */
 XMC_FN xmc_u32 xmc_map_class(xmc_u64 entry) { return (xmc_u32)entry & 0xffu; }

@@ -124,7 +124,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
       if (again) {
         view.words = xmc_words(heap);
         seat.fifo = xmc_fifo_of(heap, me, cls);
-        xmc_seat_read_for(heap, xmc_own_slots(heap), me, cls, want, &seat);
+        xmc_seat_read_for(heap, xmc_own_slots(heap, cls), me, cls, want, &seat);
         w = xmc_seat_word(heap, view.words, seat.active);
       }
       got = 0;
@@ -357,7 +357,7 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_word_at(heap, words, place.id)));
   xmc_u64 old, was, used, fifos, active;
-  xmc_u32 fifo, hint, own, other;
+  xmc_u32 fifo, hint, own, partly, other;
   lanes = xmc_lanes_count(group);
   if (lanes > 1u) {
     xmc_lanes_sync(group); /* what each lane wrote, the first one releases */
@@ -373,14 +373,15 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
     old = xmc_or_hint64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
     fifos = xmc_fixed_fifos(heap, place.cls);
     fifo = xmc_fifos_first(fifos) + xmc_slot_hint(me, xmc_fifos_count(fifos));
-    xmc_load_row(&xmc_fifo_number(heap, fifo)->active, &active, &hint, &own);
+    own = xmc_fifos_own(fifos);
+    xmc_load_row(&xmc_fifo_number(heap, fifo)->active, &active, &hint, &partly);
     if (!xmc_fifos_count(fifos)) {
       fifo = XMC_NONE;
-      active = own = 0;
+      active = partly = 0;
     }
-    /* Was it another word? `own` is less than 2^31, so it does not count; but it comes with the FIFO, and else ptxas waits for the
-     * CAS before it sends for that. */
-    other = (xmc_u32)was | ((xmc_u32)(was >> 32) ^ ((xmc_u32)(used >> 32) | own >> 31));
+    /* Was it another word? `partly` is less than 2^31, so it does not count; but it comes with the FIFO, and else ptxas waits for
+     * the CAS before it sends for that. */
+    other = (xmc_u32)was | ((xmc_u32)(was >> 32) ^ ((xmc_u32)(used >> 32) | partly >> 31));
     if (!other && (old & XMC_WORD_LISTED)) { /* the fetch-or was done, too */
       xmc_superblock_released(heap, me, words, place.cls, place.id, used, fifo, hint, own, active);
       return;

@@ -78,7 +78,7 @@ XMC_LOCAL_FN xmc_u32 xmc_group_take_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
   xmc_u64 w, first;
   if (fifo == XMC_NONE || !xmc_class_is_small(cls) || xmc_scarce_near(heap))
     return 0;
-  own = xmc_own_slots(heap);
+  own = xmc_own_slots(heap, cls);
   slab = xmc_load_relaxed32(own ? xmc_own_entry(heap, me, cls, own) : &xmc_fifo_number(heap, fifo)->hint) - 1u;
   if (slab == XMC_NONE)
     return 0;

@@ -33,14 +33,14 @@ XMC_FN xmc_u64 xmc_active_next(xmc_u64 active, xmc_u32 id) { return ((active >> 
 XMC_FN xmc_u64 xmc_beside64(XMC_GLOBAL const xmc_u64 *p) { return xmc_load_relaxed64(p); }
 XMC_FN xmc_u32 xmc_beside32(XMC_GLOBAL const xmc_u32 *p) { return xmc_load_relaxed32(p); }
 
-/* An empty FIFO whose first message will have the number start. `own`: see xmc_fifo. */
-XMC_FN void xmc_fifo_init(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 start, xmc_u32 own) {
+/* An empty FIFO whose first message will have the number start */
+XMC_FN void xmc_fifo_init(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 start) {
   xmc_u32 i;
   xmc_store_relaxed64(&fifo->active, XMC_NONE);
   xmc_store_relaxed32(&fifo->head, start);
-  xmc_store_relaxed32(&fifo->own, own);
   xmc_store_relaxed32(&fifo->hint, 0);
   xmc_store_relaxed32(&fifo->partly, 0);
+  xmc_store_relaxed32(&fifo->spare, 0);
   xmc_store_relaxed64(&fifo->tail, xmc_message(start - 1u, XMC_NONE));
   XMC_ROLLED
   for (i = 1; i <= XMC_FIFO_SIZE; i++) {

@@ -42,7 +42,6 @@ XMC_GEOMETRY_FIELD(xmc_u32, pages, pages, XMC_GEOMETRY_PAGES)
 XMC_GEOMETRY_FIELD(xmc_u32, spans, spans, (XMC_GEOMETRY_PAGES + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES)
 XMC_GEOMETRY_FIELD(xmc_u32, lanes, lanes, XMC_GEOMETRY_LANES)
 XMC_GEOMETRY_FIELD(xmc_u32, slots, slots, XMC_GEOMETRY_SLOTS)
-XMC_GEOMETRY_FIELD(xmc_u32, own, own, XMC_GEOMETRY_OWN)
 
 XMC_FN xmc_u64 xmc_heap_index(XMC_GLOBAL xmcHeap *heap, xmc_u32 level) {
 #if XMC_GEOMETRY
@@ -62,10 +61,11 @@ XMC_FN xmc_u64 xmc_heap_fifos(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
   if (!XMC_GEOMETRY_FIFOS)
     return heap->fifo_table[cls];
   if (cls < XMC_PARKED_SLABS)
-    return xmc_fifos_entry(first + cls * XMC_GEOMETRY_FIFOS, XMC_GEOMETRY_FIFOS);
+    return xmc_fifos_entry(first + cls * XMC_GEOMETRY_FIFOS, XMC_GEOMETRY_FIFOS,
+                           cls < XMC_CLASSES ? XMC_GEOMETRY_OWN : 0);
   return xmc_fifos_entry(first + XMC_PARKED_SLABS * XMC_GEOMETRY_FIFOS +
                              (cls - XMC_PARKED_SLABS) * XMC_GEOMETRY_PARKED_FIFOS,
-                         XMC_GEOMETRY_PARKED_FIFOS);
+                         XMC_GEOMETRY_PARKED_FIFOS, 0);
 }
 
 /* Where a level of a bitmap begins: level 0 has a bit for each of its items, each further one a bit for a word below. */

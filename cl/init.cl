@@ -42,8 +42,7 @@ XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
   xmc_u32 slabs = XMC_SLAB_WORDS - 1u + heap->pages, words = slabs + heap->spans * XMC_SPAN_WORDS, c, k, w;
   for (c = 0; c < XMC_ALL_CLASSES; c++)
     for (w = i; w < xmc_fifos_count(heap->fifo_table[c]); w += n)
-      xmc_fifo_init(fifos + xmc_fifos_first(heap->fifo_table[c]) + w, heap->fifo_start,
-                    c < XMC_CLASSES ? heap->own : 0);
+      xmc_fifo_init(fifos + xmc_fifos_first(heap->fifo_table[c]) + w, heap->fifo_start);
   for (w = i; w < XMC_OWN_ROWS * heap->own; w += n)
     xmc_own_table(heap)[w] = 0;
   xmc_init_bitmap(heap, XMC_BUSY, 0, i, n);

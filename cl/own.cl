@@ -37,7 +37,8 @@
 #ifndef XMC_OWN_PLACES
 #define XMC_OWN_PLACES XMC_SIMT
 #endif
-XMC_FN xmc_u32 xmc_own_slots(XMC_GLOBAL xmcHeap *heap) { return XMC_OWN_PLACES ? xmc_heap_own(heap) : 0; }
+XMC_FN xmc_u32 xmc_fifos_own(xmc_u64 entry) { return XMC_OWN_PLACES ? (xmc_u32)(entry >> 53) << 6 : 0; }
+XMC_FN xmc_u32 xmc_own_slots(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) { return xmc_fifos_own(xmc_heap_fifos(heap, cls)); }
 
 /* `own`: how many slots the table has */
 XMC_FN XMC_GLOBAL xmc_u32 *xmc_own_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 own) {
@@ -50,7 +51,7 @@ XMC_FN XMC_GLOBAL xmc_u32 *xmc_own_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, x
 /* Is this slab, which became wholly free, the caller's own? Then it stays, as long as room was never scarce: who allocates and
  * frees by turns would start a new one each time. */
 XMC_FN int xmc_is_own_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id) {
-  xmc_u32 own = xmc_own_slots(heap);
+  xmc_u32 own = xmc_own_slots(heap, cls - XMC_CLASSES);
   return own && !xmc_slab_is_parked(cls) &&
          xmc_load_relaxed32(xmc_own_entry(heap, me, cls - XMC_CLASSES, own)) == id + 1u &&
          !xmc_load_relaxed64(&heap->scarce);

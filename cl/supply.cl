@@ -44,13 +44,6 @@ XMC_FN xmc_u64 xmc_fixed_map(XMC_GLOBAL xmcHeap *heap) {
                       : xmc_load_fixed64((XMC_GLOBAL const xmc_u64 *)&heap->page_map);
 }
 
-/* As xmc_own_slots */
-XMC_FN xmc_u32 xmc_fixed_own(XMC_GLOBAL xmcHeap *heap) {
-  return !XMC_OWN_PLACES ? 0
-         : XMC_GEOMETRY  ? xmc_heap_own(heap)
-                         : (xmc_u32)(xmc_load_fixed64((XMC_GLOBAL const xmc_u64 *)&heap->spans) >> 32);
-}
-
 /* On GPUs a program for one geometry looks first, and asks whose heap it is at the same time (geometry.h). */
 #define XMC_LOOKS_FIRST (XMC_SIMT && XMC_GEOMETRY_FIFOS > 0)
 
@@ -68,7 +61,6 @@ typedef struct xmc_view {
   int ours;
 } xmc_view;
 XMC_FN void xmc_view_read(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_view *view) {
-  view->own = xmc_fixed_own(heap);
 #if XMC_GEOMETRY
   xmc_u64 number = xmc_load_fixed64(&heap->geometry), fifos = xmc_heap_fifos(heap, cls);
   view->data = (xmc_u32)(xmc_heap_data(heap) >> 4);
@@ -80,10 +72,11 @@ XMC_FN void xmc_view_read(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_view *view)
   xmc_load_four(&heap->magic, &magic, &data, &words, &map);
   view->data = (xmc_u32)(data >> 4);
   view->words = (xmc_u32)(words >> 3);
-  /* The second half of the words' offset, too, and who has own places, so that they are read together with the rest. */
-  view->ours = magic == XMC_MAGIC && (words >> 40 | view->own >> 31) == 0;
+  /* The second half of the words' offset, too, so that it is read together with the rest. */
+  view->ours = magic == XMC_MAGIC && words >> 40 == 0;
   view->count = view->ours ? xmc_fifos_count(fifos) : 0;
 #endif
+  view->own = xmc_fifos_own(fifos);
   view->first = xmc_fifos_first(fifos);
 }
 
@@ -138,7 +131,7 @@ XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
           fifo = xmc_fifo_of(heap, me, cls);
   if (fifo != XMC_NONE)
     xmc_hint_push(heap, me, cls, page, order, fifo, xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint),
-                  cls < XMC_CLASSES ? xmc_own_slots(heap) : 0);
+                  cls < XMC_CLASSES ? xmc_own_slots(heap, cls) : 0);
   xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order));
 }
 

@@ -68,9 +68,6 @@ static void check_fifo(xmc_checker *c, xmc_u32 cls, xmc_u32 slot) {
     return;
   }
   remember(c, cls, slot, offset, xmc_active_id(fifo->active));
-  if (fifo->own != (cls < XMC_CLASSES ? c->meta->own : 0))
-    problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u: %u own places instead of %u", slot, cls,
-            fifo->own, c->meta->own);
   if (xmc_class_is_small(cls) && fifo->hint && xmc_slab_page(fifo->hint - 1u) >= c->meta->pages)
     problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u remembers 0x%x, which is no slab", slot, cls,
             fifo->hint - 1u);

@@ -15,13 +15,11 @@
 /* xmc_view_read and xmc_map_view_read take these as four words, and one. */
 _Static_assert(offsetof(xmcHeap, magic) == 0 && offsetof(xmcHeap, data) == 8 &&
                    offsetof(xmcHeap, words) == 16 && offsetof(xmcHeap, page_map) == 24 &&
-                   offsetof(xmcHeap, pages) == 28 && offsetof(xmcHeap, spans) % 8 == 0 &&
-                   offsetof(xmcHeap, own) == offsetof(xmcHeap, spans) + 4,
+                   offsetof(xmcHeap, pages) == 28,
                "the header begins otherwise");
 _Static_assert(sizeof(xmcHeap) <= XMC_HEADER_BYTES, "the header is too large");
 
 #define XMC_MIN_PAGES 4u
-#define XMC_MAX_SLOTS (1u << 20)
 #define XMC_OWN_SHARE 7u /* own slabs of all slots take at most one part in so many of the heap a class */
 
 static uint64_t align_up(uint64_t value, uint64_t to) { return (value + to - 1u) / to * to; }
@@ -83,14 +81,15 @@ int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
   if (own > bytes / XMC_PAGE_BYTES / XMC_OWN_SHARE)
     own = bytes / XMC_PAGE_BYTES / XMC_OWN_SHARE;
   if (request->simt && !request->slots_exact && own > slots)
-    h->own = (xmc_u32)(own / 64u * 64u);
+    h->own = (xmc_u32)(own < XMC_MAX_OWN ? own / 64u * 64u : XMC_MAX_OWN);
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
     uint64_t count = slots, most = bytes / most_share(cls, request->simt, h->own > 0, bytes);
     if (!request->slots_exact && slots && count > most)
       count = most ? most : 1u;
     if (request->simt && cls >= XMC_PARKED_SLABS)
       count = 0;
-    h->fifo_table[cls] = xmc_fifos_entry((xmc_u32)fifos + XMC_FIRST_FIFO(h->own), (xmc_u32)count);
+    h->fifo_table[cls] = xmc_fifos_entry((xmc_u32)fifos + XMC_FIRST_FIFO(h->own), (xmc_u32)count,
+                                         cls < XMC_CLASSES ? h->own : 0);
     fifos += count;
   }
   if (fifos * sizeof(xmc_fifo) > bytes / 2u)
@@ -124,10 +123,11 @@ static uint64_t count_fifos(const xmcHeap *h) {
   uint64_t fifos = 0;
   uint32_t cls;
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
-    if (xmc_fifos_first(h->fifo_table[cls]) != fifos + XMC_FIRST_FIFO(h->own) ||
-        xmc_fifos_count(h->fifo_table[cls]) > h->slots)
+    uint32_t count = xmc_fifos_count(h->fifo_table[cls]);
+    if (count > h->slots || h->fifo_table[cls] != xmc_fifos_entry((xmc_u32)fifos + XMC_FIRST_FIFO(h->own),
+                                                                  count, cls < XMC_CLASSES ? h->own : 0))
       return ~(uint64_t)0;
-    fifos += xmc_fifos_count(h->fifo_table[cls]);
+    fifos += count;
   }
   return fifos;
 }
@@ -138,7 +138,7 @@ int xmc_layout_is_consistent(const xmcHeap *h) {
   int k;
   if (h->pages < XMC_MIN_PAGES || h->pages > XMC_MAX_PAGES || h->slots % 64u || h->slots > XMC_MAX_SLOTS ||
       fifos > h->bytes / sizeof(xmc_fifo) || !h->lanes || h->coalescing > XMC_COALESCE_CLASS ||
-      h->own % 64u || h->own > XMC_MAX_SLOTS)
+      h->own % 64u || h->own > XMC_MAX_OWN)
     return 0;
   tables = place_tables(&placed, h->pages, fifos);
   for (k = 0; k < XMC_INDEX_LEVELS; k++)

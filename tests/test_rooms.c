@@ -142,7 +142,7 @@ static void fifo_against_model(void **state) {
   for (s = 0; s < sizeof starts / sizeof *starts; s++) {
     xmc_fifo fifo;
     memset(&fifo, 0x5a, sizeof fifo);
-    xmc_fifo_init(&fifo, starts[s], 0);
+    xmc_fifo_init(&fifo, starts[s]);
     assert_int_equal(fifo.active, XMC_NONE);
     assert_true(xmc_fifo_is_empty(&fifo));
     assert_int_equal(xmc_fifo_dequeue(&fifo), XMC_NONE);
@@ -206,7 +206,7 @@ static void fifo_threads(void **state) {
     crowd->rounds = 20000;
     crowd->seen = calloc(crowd->rounds * THREADS, sizeof *crowd->seen);
     assert_non_null(crowd->seen);
-    xmc_fifo_init(&crowd->fifo, starts[s], 0);
+    xmc_fifo_init(&crowd->fifo, starts[s]);
     core_threads(THREADS, fifo_member, crowd);
     assert_int_equal(crowd->disorder, 0);
     for (i = 0; i < crowd->rounds * THREADS; i++)
