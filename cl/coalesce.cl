@@ -99,19 +99,19 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
   take = xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_free(w), &w, &id);
   got = xmc_popcount32(take);
-  if (rank < got)
-    return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
   if (!got && id) { /* the guess was wrong, and now the first lane knows */
     take =
         xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_available(w, cls), &w, &id);
     got = xmc_popcount32(take);
-    if (rank < got)
-      return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
     if (got)
       w &= ~(xmc_u64)0xffffffffu;
   }
+  if (rank < got)
+    at = id * 32u + xmc_nth_bit(take, rank);
+  XMC_AFRESH(cls);
+  XMC_AFRESH(group);
   XMC_ROLLED
-  do { /* the lanes that got nothing yet go round together */
+  while (xmc_lanes_any(at == XMC_NONE)) { /* the lanes that got nothing yet go round together */
     if (at != XMC_NONE)
       continue;
     if (got)
@@ -148,7 +148,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
       at = id * 32u + xmc_nth_bit(take, rank);
     else if (!got && id != XMC_NONE)
       at = XMC_NONE - 1u; /* there are none */
-  } while (xmc_lanes_any(at == XMC_NONE));
+  }
   return at != XMC_NONE - 1u ? xmc_block_at(heap, view.data, cls, at >> 5, at & 31u) : 0;
 #else
   seat.fifo = xmc_view_fifo(view, me);
