@@ -99,6 +99,8 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
   take = xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_free(w), &w, &id);
   got = xmc_popcount32(take);
+  if (!xmc_lanes_any(rank >= got)) /* most often all have one now */
+    return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
   if (!got && id) { /* the guess was wrong, and now the first lane knows */
     take =
         xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_available(w, cls), &w, &id);
@@ -110,8 +112,10 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
     at = id * 32u + xmc_nth_bit(take, rank);
   XMC_AFRESH(cls);
   XMC_AFRESH(group);
+  /* The lanes that got nothing yet go round together. The others stay with them: parted here, the sub-group would go through the
+   * rest of the caller's loop in parts (bench/time.md). */
   XMC_ROLLED
-  while (xmc_lanes_any(at == XMC_NONE)) { /* the lanes that got nothing yet go round together */
+  while (xmc_lanes_any(at == XMC_NONE)) {
     if (at != XMC_NONE)
       continue;
     if (got)

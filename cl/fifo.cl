@@ -55,7 +55,7 @@ XMC_FN int xmc_fifo_enqueue(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 payload) {
   xmc_u32 head, number, used, spare;
   xmc_u64 tail, old;
   XMC_ROLLED
-  for (;; xmc_again()) { /* only when somebody else enqueued */
+  for (;;) { /* again only when somebody else enqueued */
     xmc_load_row(&fifo->tail, &tail, &head, &spare);
     number = xmc_message_number(tail);
     used = number - head + 1u;
@@ -79,7 +79,7 @@ XMC_FN xmc_u32 xmc_fifo_dequeue(XMC_GLOBAL xmc_fifo *fifo) {
   xmc_u32 head, number;
   xmc_u64 message;
   XMC_ROLLED
-  for (;; xmc_again()) { /* only when somebody else moved the head */
+  for (;;) { /* again only when somebody else moved the head */
     head = xmc_load_acquire32(&fifo->head);
     message = xmc_load_acquire64(&fifo->tail);
     number = xmc_message_number(message);

@@ -129,9 +129,6 @@
 #include "platform_opencl.h"
 #endif
 
-#ifndef XMC_HAS_AGAIN
-XMC_FN int xmc_again(void) { return 1; }
-#endif
 #ifndef XMC_HAS_ROWS
 XMC_FN void xmc_load_row(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u32 *b, xmc_u32 *c) {
   XMC_GLOBAL const xmc_u32 *halves = (XMC_GLOBAL const xmc_u32 *)(p + 1);

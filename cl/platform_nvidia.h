@@ -96,11 +96,6 @@ XMC_PTX_RMW(xmc_add_relaxed64, xmc_u64, "l", "atom.relaxed.gpu.global.add.u64")
 XMC_PTX_RMW(xmc_add_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.add.u64")
 #define XMC_HAS_ATOMICS 1
 
-XMC_FN int xmc_again(void) {
-  __asm volatile("nanosleep.u32 0;" : : : "memory");
-  return 1;
-}
-#define XMC_HAS_AGAIN 1
 /* The multiprocessor and its warp: one FIFO for each resident sub-group. Both may change while a kernel
  * runs (preemption), which only costs speed. */
 XMC_FN xmc_u32 xmc_caller(void) { return 0; } /* read where it is needed: it costs no register */

@@ -106,7 +106,7 @@ XMC_FN void xmc_index_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xm
   XMC_AFRESH64(heap);
   xmc_u64 old;
   XMC_ROLLED
-  for (;; xmc_again()) {
+  for (; level < XMC_INDEX_LEVELS && orders; level++, i >>= 3) {
     if (XMC_USED_IS_DONE) { /* most often they are all there (bitmap.cl) */
       old = xmc_load_relaxed64(xmc_index_word(heap, level, i)) >> (8u * (i & 7u));
       if (!(orders & ~(xmc_u32)old))
@@ -114,9 +114,6 @@ XMC_FN void xmc_index_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xm
     }
     old = xmc_or_hint64(xmc_index_word(heap, level, i), (xmc_u64)orders << (8u * (i & 7u)));
     orders &= ~xmc_index_union(old); /* who adds the first to a word answers for the level above */
-    i >>= 3;
-    if (++level >= XMC_INDEX_LEVELS || !orders)
-      return;
   }
 }
 

@@ -158,16 +158,13 @@ XMC_FN int xmc_word_is_whole(xmc_u64 word) {
  * last owners released; giving the memory back releases it in turn. */
 XMC_FN xmc_u64 xmc_superblock_retire(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 w) {
   xmc_u64 old;
-  if (xmc_word_class(w) != cls || !xmc_word_is_whole(w))
-    return 0;
   XMC_ROLLED
-  for (;; xmc_again()) {
+  while (xmc_word_class(w) == cls && xmc_word_is_whole(w)) {
     old = xmc_cas_acquire64(word, w, XMC_WORD_RETIRED);
     if (old == w)
       return w;
     w = old;
-    if (xmc_word_class(w) != cls || !xmc_word_is_whole(w))
-      return 0;
   }
+  return 0;
 }
 #endif
