@@ -79,7 +79,8 @@ XMC_LOCAL_FN xmc_u32 xmc_group_take_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
   if (fifo == XMC_NONE || !xmc_class_is_small(cls) || xmc_scarce_near(heap))
     return 0;
   own = xmc_own_slots(heap, cls);
-  slab = xmc_load_relaxed32(own ? xmc_own_entry(heap, me, cls, own) : &xmc_fifo_number(heap, fifo)->hint) - 1u;
+  slab =
+      xmc_load_relaxed32(own ? xmc_own_entry(heap, me, cls, own) : &xmc_fifo_number(heap, fifo)->hint) - 1u;
   if (slab == XMC_NONE)
     return 0;
   w = xmc_load_relaxed64(xmc_word_of(heap, slab));

@@ -38,7 +38,9 @@
 #define XMC_OWN_PLACES XMC_SIMT
 #endif
 XMC_FN xmc_u32 xmc_fifos_own(xmc_u64 entry) { return XMC_OWN_PLACES ? (xmc_u32)(entry >> 53) << 6 : 0; }
-XMC_FN xmc_u32 xmc_own_slots(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) { return xmc_fifos_own(xmc_heap_fifos(heap, cls)); }
+XMC_FN xmc_u32 xmc_own_slots(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
+  return xmc_fifos_own(xmc_heap_fifos(heap, cls));
+}
 
 /* `own`: how many slots the table has */
 XMC_FN XMC_GLOBAL xmc_u32 *xmc_own_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 own) {
