@@ -194,6 +194,16 @@ static int is_one_run(soak *s, size_t heap_bytes) {
   return stats.largest_free_bytes == bytes && stats.free_bytes == bytes;
 }
 
+/* 0: no size */
+static size_t parse_bytes(const char *text) {
+  char *end;
+  unsigned long long n = strtoull(text, &end, 0);
+  const char *units = "KMG", *unit = *end ? strchr(units, *end) : NULL;
+  if (unit)
+    n <<= 10 * (unit - units + 1);
+  return end != text && (*end == 0 || (unit && end[1] == 0)) ? (size_t)n : 0;
+}
+
 int main(int argc, char **argv) {
   const char *part = getenv("XMC_TEST_DEVICE") ? getenv("XMC_TEST_DEVICE") : "";
   char name[256] = "";
@@ -211,12 +221,12 @@ int main(int argc, char **argv) {
     else if (!strcmp(argv[i], "--device"))
       part = argv[i + 1];
     else if (!strcmp(argv[i], "--heap"))
-      heap_bytes = (size_t)strtoull(argv[i + 1], NULL, 0);
+      heap_bytes = parse_bytes(argv[i + 1]);
     else
       break;
   }
-  if (i < argc) {
-    fprintf(stderr, "soak [--minutes N] [--device SUBSTRING] [--heap BYTES]\n");
+  if (i < argc || !heap_bytes) {
+    fprintf(stderr, "soak [--minutes N] [--device SUBSTRING] [--heap BYTES, K, M or G may follow]\n");
     return 2;
   }
   if (!find_device(part, &s.device, name, sizeof name)) {
