@@ -212,8 +212,7 @@ typedef struct xmcHeap {
 #define XMC_FLUX_MOVED ((xmc_u64)1 << 32)
 #define XMC_HEADER_BYTES 1024u
 /* The number of the first FIFO, behind so many slots' own places */
-#define XMC_FIRST_FIFO(own) \
-  (XMC_HEADER_BYTES / (xmc_u32)sizeof(xmc_fifo) + (own) / 64u * (4u * XMC_OWN_ROWS))
+#define XMC_FIRST_FIFO(own) (XMC_HEADER_BYTES / (xmc_u32)sizeof(xmc_fifo) + (own) / 64u * (4u * XMC_OWN_ROWS))
 
 /* An entry of fifo_table: the class's first FIFO, counted from the arena's start, their number, and how many slots have places
  * of their own for the class. FIFO n is at (xmc_fifo *)heap + n.

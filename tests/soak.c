@@ -194,19 +194,9 @@ static int is_one_run(soak *s, size_t heap_bytes) {
   return stats.largest_free_bytes == bytes && stats.free_bytes == bytes;
 }
 
-/* 0: no size */
-static size_t parse_bytes(const char *text) {
-  char *end;
-  unsigned long long n = strtoull(text, &end, 0);
-  const char *units = "KMG", *unit = *end ? strchr(units, *end) : NULL;
-  if (unit)
-    n <<= 10 * (unit - units + 1);
-  return end != text && (*end == 0 || (unit && end[1] == 0)) ? (size_t)n : 0;
-}
-
 int main(int argc, char **argv) {
   const char *part = getenv("XMC_TEST_DEVICE") ? getenv("XMC_TEST_DEVICE") : "";
-  char name[256] = "";
+  char name[256] = "", *end = name;
   double length = 60, begin, last, now, check_time = 0, checked;
   size_t heap_bytes = 64u << 20;
   cl_uint number = 0, rounds = 16, checks = 0;
@@ -221,12 +211,12 @@ int main(int argc, char **argv) {
     else if (!strcmp(argv[i], "--device"))
       part = argv[i + 1];
     else if (!strcmp(argv[i], "--heap"))
-      heap_bytes = parse_bytes(argv[i + 1]);
+      heap_bytes = (size_t)strtoull(argv[i + 1], &end, 0);
     else
       break;
   }
-  if (i < argc || !heap_bytes) {
-    fprintf(stderr, "soak [--minutes N] [--device SUBSTRING] [--heap BYTES, K, M or G may follow]\n");
+  if (i < argc || *end) { /* such as 1G: a number of bytes is wanted */
+    fprintf(stderr, "soak [--minutes N] [--device SUBSTRING] [--heap BYTES]\n");
     return 2;
   }
   if (!find_device(part, &s.device, name, sizeof name)) {
