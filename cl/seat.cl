@@ -25,7 +25,7 @@ XMC_FN xmc_u32 xmc_claim_mask(xmc_claim claim) { return (xmc_u32)claim; }
 typedef struct xmc_seat {
   xmc_u32 fifo; /* its number; XMC_NONE: unbuffered, or unknown; XMC_SEAT_PARKS: for what is parked at once */
   xmc_u32 head;
-  xmc_u32 used; /* messages in the ring; plus the slots that have own places (a multiple of 64), if `hint` is of one */
+  xmc_u32 used; /* messages in the ring; plus as many as slots have own places (by 64), if `hint` is of one */
   xmc_u32 hint; /* the FIFO's, or the slot's own (own.cl) */
   xmc_u64 active;
 } xmc_seat;
