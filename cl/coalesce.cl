@@ -19,6 +19,7 @@
 #ifndef XMC_COALESCE_CL
 #define XMC_COALESCE_CL
 #include "allocate.cl"
+#include "full_group.cl"
 #include "give_back.cl"
 
 #ifndef XMC_COALESCING
@@ -96,6 +97,14 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   xmc_seat_read_for(heap, view.own, me, cls, want, &seat);
   if (XMC_LOOKS_FIRST && !view.ours)
     return 0;
+  if (want == 32u && xmc_class_is_full(cls)) { /* most often all of a Superblock */
+    id = XMC_NONE;
+    if (rank == 0)
+      id = xmc_full_claim(heap, me, view.words, cls, seat);
+    id = xmc_full_shuffle32(group, id);
+    if (id != XMC_NONE)
+      return (XMC_GLOBAL char *)heap + (((xmc_u64)view.data + id) << 4) + rank * xmc_class_bytes(cls);
+  }
   w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
   take = xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_free(w), &w, &id);
   got = xmc_popcount32(take);
@@ -310,7 +319,7 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
   group = xmc_lanes_matching(
       xmc_lane_key(heap, xmc_run_is_shared(pages, align) ? pages : XMC_SPAN_PAGES + 1u + xmc_lane()));
   rank = xmc_lanes_count(group);
-  near = rank > 1u && !xmc_scarce_near(heap) ? xmc_memoryblock_home(heap, me, rank * pages) : XMC_NONE;
+  near = rank > 1u && !xmc_scarce_near(heap) ? xmc_memoryblock_home(heap, me) : XMC_NONE;
   XMC_ROLLED
   for (;;) { /* one turn of the first lane's search; those that got nothing go round together */
     mask = 0;

@@ -18,6 +18,7 @@
 #include "arena.h"
 #include "platform.h"
 #include "span_index.cl"
+#include "superblock.cl"
 
 XMC_FN xmc_u64 xmc_run_mask(xmc_u32 first, xmc_u32 n) {
   return (n >= 64u ? ~(xmc_u64)0 : ((xmc_u64)1 << n) - 1u) << first;
@@ -33,6 +34,14 @@ XMC_FN xmc_u64 xmc_run_starts(xmc_u64 x, xmc_u32 n) {
     have += step;
   }
   return x;
+}
+
+/* The lowest n set bits of x, all if it has fewer */
+XMC_FN xmc_u64 xmc_lowest_bits64(xmc_u64 x, xmc_u32 n) {
+  xmc_u32 low = (xmc_u32)x, have = xmc_popcount32(low);
+  if (have >= n)
+    return xmc_lowest_bits(low, n);
+  return (xmc_u64)xmc_lowest_bits((xmc_u32)(x >> 32), n - have) << 32 | low;
 }
 
 /* Gives pages of one span back. The caller owns them, and nothing refers to them any more. */
@@ -95,15 +104,16 @@ XMC_FN xmc_u64 xmc_span_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
     XMC_AFRESH(pages);
     starts = xmc_run_starts(seen, pages);
     mask = starts & xmc_run_places(pages);
-    if (mask || !anywhere)
-      starts = mask;
-    mask = 0;
-    XMC_ROLLED
-    for (n = want; starts && n > 0; n--) {
-      XMC_AFRESH(pages);
-      old = xmc_run_mask(xmc_lowest64(starts), pages);
-      mask |= old;
-      starts &= ~old;
+    if (mask || !anywhere) { /* side by side at multiples of `pages`: each of the first ones is a run */
+      mask = xmc_lowest_bits64(mask, want) * xmc_run_mask(0, pages);
+    } else {
+      XMC_ROLLED
+      for (n = want; starts && n > 0; n--) {
+        XMC_AFRESH(pages);
+        old = xmc_run_mask(xmc_lowest64(starts), pages);
+        mask |= old;
+        starts &= ~old;
+      }
     }
     if (!mask)
       return 0;
@@ -210,12 +220,16 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
   }
 }
 
-/* The span where a slot looks first for Memoryblocks of so many pages together, and from there downwards: each slot has as
- * many spans as that takes, from the heap's end down, as long as there are enough for all. */
-XMC_FN xmc_u32 xmc_memoryblock_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages) {
+/* The span where a slot looks first for Memoryblocks, and from there downwards. The slots share the heap, and of 64 that follow
+ * each other the lower ones lie as far from each other as they can: few sub-groups, which have the first slots of each
+ * multiprocessor, have as much more room each. */
+XMC_FN xmc_u32 xmc_memoryblock_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me) {
   XMC_AFRESH64(heap);
-  xmc_u32 spans = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT;
-  return xmc_heap_spans(heap) - 1u - xmc_slot_hint(me, xmc_heap_lanes(heap)) * spans % xmc_heap_spans(heap);
+  xmc_u32 slot = xmc_slot_hint(me, xmc_heap_lanes(heap)), low = slot & 63u;
+  low = (low & 0x15u) << 1 | (low >> 1 & 0x15u); /* its six bits the other way round */
+  low = (low & 3u) << 4 | (low & 12u) | low >> 4;
+  return xmc_heap_spans(heap) - 1u -
+         ((slot & ~63u) | low) * xmc_heap_spans(heap) / ((xmc_heap_lanes(heap) + 63u) & ~63u);
 }
 
 /* Claims up to `want` runs of `pages` pages, 1 to 64, in one span: their mask, and the span in *at. Looks in span `near`

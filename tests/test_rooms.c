@@ -523,7 +523,7 @@ static xmc_u32 claim_run(xmcHeap *heap, uint64_t way, xmc_u32 *pages) {
                : xmc_run_search(heap, xmc_caller(), order, page, XMC_RUN_HOMES, seen);
   }
   mask = xmc_run_claim(heap, xmc_caller(), *pages, 1 + (xmc_u32)way % 3, (int)(way >> 40 & 1),
-                       way >> 41 & 1 ? xmc_memoryblock_home(heap, xmc_caller(), *pages) : XMC_NONE, &span);
+                       way >> 41 & 1 ? xmc_memoryblock_home(heap, xmc_caller()) : XMC_NONE, &span);
   if (!mask)
     return XMC_NONE;
   /* several runs at once lie in the order of their bits; the first is kept */
