@@ -9,9 +9,9 @@
  *   the page where the next one lies    one fetch-and; a new slab, parked   (slots' own, and those of few places)
  *   the run of pages of the hint        one fetch-and                       (other classes)
  *
- * and does nothing else: no second try, no search, no Superblock of fewer blocks, nothing where room is scarce. Where a step does
- * not do at once the general way begins anew, and finds a heap as any other call may have left it. Nobody can be handed
- * these Superblocks while they are started, for they have no free block: their words are stores.
+ * and does nothing else: no second try, no search, no Superblock of fewer blocks, nothing where room was ever scarce. Where a
+ * step does not do at once the general way begins anew, and finds the heap as any other call may have left it. Nobody can be
+ * handed a block of these Superblocks while they are started, for none is free: their words are stores.
  */
 #ifndef XMC_FULL_GROUP_CL
 #define XMC_FULL_GROUP_CL
@@ -27,75 +27,109 @@ XMC_FN xmc_u32 xmc_full_place(xmc_u32 cls, xmc_u32 id) {
   return xmc_class_is_small(cls) ? place + xmc_id_row(id) * 2u * xmc_class_bytes(cls) : place;
 }
 
-/* A place of the slab, which has the word *w as seen, for a Superblock of 32 blocks: its id, or XMC_NONE */
-XMC_FN xmc_u32 xmc_full_of_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 slab, xmc_u64 w) {
-  xmc_u32 left = xmc_word_available(w, xmc_slab_class(cls)), take = left & -left;
-  if (!(take & xmc_count_mask(xmc_slab_blocks(cls) >> 5)) ||
-      !xmc_place_try(xmc_word_at(heap, words, slab), xmc_slab_class(cls), &w))
-    return XMC_NONE;
-  return xmc_superblock_id(xmc_slab_page(slab), xmc_lowest32(take));
+/* Where the slot remembers what it used last */
+XMC_FN XMC_GLOBAL xmc_u32 *xmc_full_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, const xmc_seat *seat) {
+  return xmc_seat_own(seat) ? xmc_own_entry(heap, me, cls, xmc_seat_own(seat))
+                            : &xmc_fifo_number(heap, seat->fifo)->hint;
 }
 
-/* A new slab where the last one was, if it went, or else onward: the id of its first Superblock, or XMC_NONE */
-XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 hint,
-                                xmc_u64 map, XMC_GLOBAL xmc_u32 *keep) {
-  xmc_u32 page = xmc_hint_page(hint), pages = (xmc_u32)(map >> 32), places = (xmc_slab_blocks(cls) + 31u) >> 5;
-  xmc_u64 seen;
+/* A place of the slab, which has the word w as seen, for a Superblock of 32 blocks: its id, or XMC_NONE. The last place has
+ * fewer, unless a block's bytes are a power of two.
+ *
+ * If a search watched the slab (whole.cl) the Superblock is shown to the next one. If not, the search that will watch it
+ * looks at the page once more after that, and finds the Superblock in use, or its place taken. */
+#define XMC_EVEN_SLABS (1u << 0 | 1u << 1 | 1u << 3 | 1u << 7 | 1u << 11) /* 16, 32, 64, 128, 256 B */
+XMC_FN xmc_u32 xmc_full_of_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 slab, xmc_u64 w) {
+  xmc_u32 places = xmc_full_mask(xmc_word_count(w)), left = xmc_word_available(w, xmc_slab_class(cls));
+  xmc_u32 take = left & -left, id;
+  if ((take & ~(places >> 1) && !(XMC_EVEN_SLABS >> cls & 1u)) ||
+      !xmc_place_try(xmc_word_at(heap, words, slab), xmc_slab_class(cls), &w))
+    return XMC_NONE;
+  id = xmc_superblock_id(xmc_slab_page(slab), xmc_lowest32(take));
+  xmc_store_relaxed64(xmc_word_at(heap, words, id), xmc_word_make(cls, 32u, 0));
+  if (w & XMC_WORD_WATCHED)
+    xmc_superblock_show(heap, id, XMC_SCARCE_ONCE);
+  return id;
+}
+
+/* A new slab, parked, where the last one was, if that went, or else onward: the id of its first Superblock, or XMC_NONE.
+ *
+ * At the same place the page map most often says what it has to say already. Then nobody has to wait for its entry; no run that
+ * others may remember has begun there since (xmc_runs_forget); and the parked bit is still set, for only searches clear
+ * those, and they begin when room is scarce. */
+XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, const xmc_seat *seat,
+                                xmc_u64 w, xmc_u64 map) {
+  xmc_u32 page = xmc_hint_page(xmc_slab_near(heap, seat->hint - 1u, w)), pages = (xmc_u32)(map >> 32), slab, scarce;
+  xmc_u32 places = (xmc_slab_blocks(cls) + 31u) >> 5;
+  xmc_u64 first = (xmc_u64)xmc_class_inverse(cls) << 32 | XMC_MAP(cls, 0, 0, xmc_slab_blocks(cls)), seen;
   xmc_seat parks;
   if (page >= pages)
     page %= pages;
   if (!xmc_run_claim_at(heap, (xmc_u32)map, 0, page, &seen))
     return XMC_NONE;
-  xmc_pages_enter(heap, (xmc_u32)map, page, 0, cls);
-  if (cls == 0)
-    xmc_runs_forget(heap, page);
-  xmc_store_relaxed32(keep, xmc_slab_id(page) + 1u);
-  xmc_seat_none(&parks);
-  parks.fifo = XMC_SEAT_PARKS;
-  xmc_superblock_start(heap, me, words, xmc_slab_class(cls), xmc_slab_id(page), places, 1u, parks,
-                       xmc_scarce_near(heap));
+  slab = xmc_slab_id(page);
+  seen = xmc_word_make(xmc_slab_class(cls), places, xmc_count_mask(places) & ~1u) | XMC_WORD_LISTED | XMC_WORD_PARKED;
+  if (XMC_USED_IS_DONE && !XMC_DEBUG && w == XMC_WORD_RETIRED &&
+      xmc_load_relaxed64(xmc_map_entry(heap, (xmc_u32)map, page)) == first) {
+    w = xmc_cas_acquire64(xmc_word_at(heap, words, slab), w, seen);
+    scarce = xmc_scarce_near(heap);
+    if (scarce) {
+      xmc_superblock_show(heap, slab, scarce);
+      xmc_bitmap_set(heap, XMC_PARKED, xmc_slab_class(cls) * xmc_heap_spans(heap) * XMC_SPAN_PAGES + page);
+    }
+  } else {
+    xmc_pages_enter(heap, (xmc_u32)map, page, 0, cls);
+    if (cls == 0)
+      xmc_runs_forget(heap, page);
+    xmc_store_relaxed32(xmc_full_hint(heap, me, cls, seat), slab + 1u);
+    xmc_seat_none(&parks);
+    parks.fifo = XMC_SEAT_PARKS;
+    scarce = xmc_scarce_near(heap);
+    xmc_superblock_start(heap, me, words, xmc_slab_class(cls), slab, places, 1u, parks, scarce);
+  }
+  xmc_store_relaxed64(xmc_word_at(heap, words, xmc_superblock_id(page, 0)), xmc_word_make(cls, 32u, 0));
   return xmc_superblock_id(page, 0);
 }
 
 /* The run of the hint: the id of its Superblock, or XMC_NONE */
-XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 hint, int own, xmc_u64 map,
-                               XMC_GLOBAL xmc_u32 *keep) {
-  xmc_u32 order = xmc_class_order(cls), page = xmc_hint_page(hint) >> order << order, pages = (xmc_u32)(map >> 32);
-  xmc_u32 next = 0;
+XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, const xmc_seat *seat,
+                               xmc_u64 map) {
+  xmc_u32 order = xmc_class_order(cls), page = xmc_hint_page(seat->hint) >> order << order;
+  xmc_u32 pages = (xmc_u32)(map >> 32), next = 0, scarce, id;
   xmc_u64 seen;
   if (page >= pages || (1u << order) > pages - page) {
     if (!(pages >> order))
       return XMC_NONE;
     page = (page >> order) % (pages >> order) << order;
   }
-  if (!own && xmc_hint_is_stack(hint))
+  if (!xmc_seat_own(seat) && xmc_hint_is_stack(seat->hint))
     next = xmc_beside32(xmc_map_hint(heap, (xmc_u32)map, pages, page));
   if (!xmc_run_claim_at(heap, (xmc_u32)map, order, page, &seen))
     return XMC_NONE;
-  xmc_store_relaxed32(keep, next ? next : xmc_hint_onward(heap, page, order));
+  scarce = xmc_scarce_near(heap);
+  id = xmc_run_id(page, order);
   xmc_pages_enter(heap, (xmc_u32)map, page, order, cls);
-  return xmc_run_id(page, order);
+  xmc_store_relaxed64(xmc_word_at(heap, words, id), xmc_word_make(cls, 32u, 0));
+  xmc_store_relaxed32(xmc_full_hint(heap, me, cls, seat), next ? next : xmc_hint_onward(heap, page, order));
+  xmc_superblock_show(heap, id, scarce);
+  return id;
 }
 
-/* For the first lane: where 32 blocks of one Superblock begin that are the caller's now, in 16 bytes from page 0; or XMC_NONE. */
+/* For the first lane: where 32 blocks of one Superblock begin that are the callers' now, in 16 bytes from page 0; or XMC_NONE. */
 XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_seat seat) {
-  xmc_u32 id = xmc_active_id(seat.active), old = id, scarce;
-  xmc_u64 used = xmc_word_make(cls, 32u, 0), w, map;
-  XMC_GLOBAL xmc_u32 *keep;
+  xmc_u32 id = xmc_active_id(seat.active), old = id;
+  xmc_u64 used = xmc_word_make(cls, 32u, 0) | XMC_WORD_LISTED | XMC_WORD_SEATED, w, map;
   if (id != XMC_NONE) {
     XMC_AFRESH(id); /* else the word's address is reckoned in 64 bits */
-    w = used | XMC_WORD_LISTED | XMC_WORD_SEATED;
-    map = xmc_cas_acquire64(xmc_word_at(heap, words, id), w | 0xffffffffu, w);
-    if (map == (w | 0xffffffffu))
+    w = xmc_cas_acquire64(xmc_word_at(heap, words, id), used | 0xffffffffu, used);
+    if (w == (used | 0xffffffffu))
       return xmc_full_place(cls, id);
-    if (xmc_seat_used(&seat) || map != w ||
-        xmc_cas_relaxed64(xmc_word_at(heap, words, id), w, w & ~XMC_WORD_WHERE) != w)
+    if (w != used || xmc_seat_used(&seat) ||
+        xmc_cas_relaxed64(xmc_word_at(heap, words, id), used, used & ~XMC_WORD_WHERE) != used)
       return XMC_NONE;
   }
   if (xmc_seat_used(&seat) || !seat.hint)
     return XMC_NONE;
-  keep = xmc_seat_own(&seat) ? xmc_own_entry(heap, me, cls, xmc_seat_own(&seat))
-                             : &xmc_fifo_number(heap, seat.fifo)->hint;
   w = 0;
   if (xmc_class_is_small(cls))
     w = xmc_beside64(xmc_word_at(heap, words, seat.hint - 1u));
@@ -104,16 +138,14 @@ XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 word
     return XMC_NONE;
   if (xmc_class_is_small(cls)) {
     id = xmc_full_of_slab(heap, words, cls, seat.hint - 1u, w);
-    if (id == XMC_NONE && (xmc_slab_is_parked(xmc_slab_class(cls)) || (xmc_seat_own(&seat) && w == XMC_WORD_RETIRED)))
-      id = xmc_full_of_page(heap, me, words, cls, xmc_slab_near(heap, seat.hint - 1u, w), map, keep);
+    if (id == XMC_NONE &&
+        (xmc_slab_is_parked(xmc_slab_class(cls)) || (xmc_seat_own(&seat) && w == XMC_WORD_RETIRED)))
+      id = xmc_full_of_page(heap, me, words, cls, &seat, w, map);
   } else {
-    id = xmc_full_of_run(heap, cls, seat.hint, xmc_seat_own(&seat) != 0, map, keep);
+    id = xmc_full_of_run(heap, me, words, cls, &seat, map);
   }
   if (id == XMC_NONE)
     return XMC_NONE;
-  scarce = xmc_scarce_near(heap);
-  xmc_store_relaxed64(xmc_word_at(heap, words, id), used);
-  xmc_superblock_show(heap, id, scarce);
   if (old != XMC_NONE)
     xmc_cas_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
                       xmc_active_next(seat.active, XMC_NONE));
