@@ -26,11 +26,6 @@
 #define XMC_COALESCING XMC_COALESCE_CLASS
 #endif
 
-/* Lanes that may share an operation: the same heap and the same key below 128 */
-XMC_FN xmc_u64 xmc_lane_key(XMC_GLOBAL xmcHeap *heap, xmc_u32 key) {
-  return (xmc_u64)(size_t)heap + key; /* heaps are 128 bytes aligned */
-}
-
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
 /* The group's first lane, which alone has `ask`, claims blocks of the active Superblock, of which `free` are free by
  * its word w as seen or guessed; all lanes walk along, so that they need not come together again. Returns their mask, and
@@ -97,11 +92,11 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   xmc_seat_read_for(heap, view.own, me, cls, want, &seat);
   if (XMC_LOOKS_FIRST && !view.ours)
     return 0;
-  if (want == 32u && xmc_class_is_full(cls)) { /* most often all of a Superblock */
+  if (want == 32u) { /* most often all of a Superblock */
     id = XMC_NONE;
-    if (rank == 0)
+    if (rank == 0 && xmc_class_is_full(cls))
       id = xmc_full_claim(heap, me, view.words, cls, seat);
-    id = xmc_full_shuffle32(group, id);
+    id = xmc_full_shuffle32(group, id, 0);
     if (id != XMC_NONE)
       return (XMC_GLOBAL char *)heap + (((xmc_u64)view.data + id) << 4) + rank * xmc_class_bytes(cls);
   }
@@ -318,8 +313,19 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   group = xmc_lanes_matching(
       xmc_lane_key(heap, xmc_run_is_shared(pages, align) ? pages : XMC_SPAN_PAGES + 1u + xmc_lane()));
-  rank = xmc_lanes_count(group);
-  near = rank > 1u && !xmc_scarce_near(heap) ? xmc_memoryblock_home(heap, me) : XMC_NONE;
+  near = XMC_NONE;
+  if (xmc_lanes_count(group) > 1u && !xmc_scarce_near(heap)) {
+    near = xmc_memoryblock_home(heap, me);
+    if (xmc_lanes_count(group) == 32u && xmc_popcount32(pages) == 1u) { /* with as many it is one of the shared ones */
+      at = xmc_full_runs(heap, pages, near, group);
+      if (at != XMC_NONE) {
+        xmc_memoryblock_start(heap, at, pages);
+        return at;
+      }
+      group = xmc_lanes_matching(xmc_lane_key(heap, pages));
+      near -= XMC_FULL_SPANS;
+    }
+  }
   XMC_ROLLED
   for (;;) { /* one turn of the first lane's search; those that got nothing go round together */
     mask = 0;

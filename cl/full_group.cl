@@ -16,6 +16,12 @@
 #ifndef XMC_FULL_GROUP_CL
 #define XMC_FULL_GROUP_CL
 #include "carve.cl"
+
+/* Lanes that may share an operation: the same heap and the same key below 128 */
+XMC_FN xmc_u64 xmc_lane_key(XMC_GLOBAL xmcHeap *heap, xmc_u32 key) {
+  return (xmc_u64)(size_t)heap + key; /* heaps are 128 bytes aligned */
+}
+
 #if XMC_SIMT
 
 /* Are Superblocks of this class full ones, of 32 blocks? (The last one of a slab may have fewer.) */
@@ -117,7 +123,7 @@ XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
 
 /* For the first lane: where 32 blocks of one Superblock begin that are the callers' now, in 16 bytes from page 0; or XMC_NONE. */
 XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_seat seat) {
-  xmc_u32 id = xmc_active_id(seat.active), old = id;
+  xmc_u32 id = xmc_active_id(seat.active);
   xmc_u64 used = xmc_word_make(cls, 32u, 0) | XMC_WORD_LISTED | XMC_WORD_SEATED, w, map;
   if (id != XMC_NONE) {
     XMC_AFRESH(id); /* else the word's address is reckoned in 64 bits */
@@ -146,10 +152,68 @@ XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 word
   }
   if (id == XMC_NONE)
     return XMC_NONE;
-  if (old != XMC_NONE)
+  if (xmc_active_id(seat.active) != XMC_NONE)
     xmc_cas_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
                       xmc_active_next(seat.active, XMC_NONE));
   return xmc_full_place(cls, id);
+}
+
+/* Runs of `pages` pages, a power of two up to a span, for all lanes of the group: the first four look at a span each, `near` and
+ * those below it, and take as many as are still missing; then, if some are, at four others, a third of the heap further. Returns
+ * the lane's first page, or XMC_NONE.
+ *
+ *   lane      0         1         2         3
+ *   span      near      near - 1  near - 2  near - 3
+ *   runs      14        9         12        16
+ *   takes     14        9         9         0           lanes 0..13, 14..22, 23..31
+ */
+#define XMC_FULL_SPANS 4u
+XMC_FN xmc_u32 xmc_full_runs(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 near, xmc_lanes group) {
+  XMC_AFRESH64(heap);
+  xmc_u32 lane = xmc_lanes_below(group), at = XMC_NONE, turn, want, rank, runs, before, end, from, first, i;
+  xmc_lanes same;
+  xmc_u64 seen, mask;
+  XMC_ROLLED
+  for (turn = 0; turn < 3u; turn++) {
+    same = xmc_lanes_matching(xmc_lane_key(heap, at == XMC_NONE));
+    rank = xmc_lanes_below(same); /* of those that have none yet */
+    want = at == XMC_NONE ? xmc_lanes_count(same) : 32u - xmc_lanes_count(same);
+    if (!want)
+      break;
+    mask = seen = 0;
+    if (lane < XMC_FULL_SPANS && lane <= near) {
+      seen = xmc_load_relaxed64(xmc_span_word(heap, near - lane));
+      mask = xmc_aligned_runs(seen, xmc_lowest32(pages));
+    }
+    runs = xmc_popcount32((xmc_u32)mask) + xmc_popcount32((xmc_u32)(mask >> 32));
+    before = end = from = first = 0; /* runs of the lanes before this one; whose run it gets, and the first of those */
+    XMC_ROLLED
+    for (i = 0; i < XMC_FULL_SPANS; i++) {
+      before = i == lane ? end : before;
+      end += xmc_full_shuffle32(group, runs, i);
+      if (end <= rank) {
+        from = i + 1u;
+        first = end;
+      }
+    }
+    if (runs && before < want) {
+      mask = xmc_lowest_bits64(mask, want - before);
+      if (xmc_cas_acquire64(xmc_span_word(heap, near - lane), seen, seen & ~(mask * xmc_run_mask(0, pages))) != seen)
+        mask = 0;
+    }
+    i = xmc_full_shuffle32(group, (xmc_u32)mask, from & (XMC_FULL_SPANS - 1u));
+    end = xmc_full_shuffle32(group, (xmc_u32)(mask >> 32), from & (XMC_FULL_SPANS - 1u));
+    if (at == XMC_NONE && from < XMC_FULL_SPANS) {
+      rank -= first;
+      first = (near - from) * XMC_SPAN_PAGES;
+      if (rank < xmc_popcount32(i))
+        at = first + xmc_nth_bit(i, rank);
+      else if (rank - xmc_popcount32(i) < xmc_popcount32(end))
+        at = first + 32u + xmc_nth_bit(end, rank - xmc_popcount32(i));
+    }
+    near = (near + xmc_heap_spans(heap) / 3u) % xmc_heap_spans(heap);
+  }
+  return at;
 }
 #endif
 #endif

@@ -26,6 +26,7 @@
  *   xmc_cas_acquire64_if(ask, …): only if ask, else it returns `expected`
  *   xmc_retire_or_hint64(p, used, retired, bits, &was): a CAS and a fetch-or on one word, at the same time, as hints
  *   xmc_lanes_share(m, lane, &a, &b): a and b of that lane of m, and what it acquired; m is the set of callers
+ *   xmc_full_shuffle32(m, value, n): value of m's n-th lane (from 0), and what it acquired; m is the set of callers, 32
  *   xmc_lanes_any(predicate): for lanes that leave a loop together; may be the lane's own predicate
  *   xmc_shuffle32(m, value, lane), xmc_lanes_or32(m, value), xmc_lanes_sync(m): m is the set of callers
  *

@@ -161,13 +161,13 @@ XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
   *a = x;
   *b = y;
 }
-/* `value` of the first lane of 32 that are all lanes of the sub-group */
-XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value) {
+/* `value` of lane n, where m is all lanes of the sub-group: ptxas knows the mask to be the same in all */
+XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 n) {
   xmc_u32 r;
   (void)m;
-  __asm volatile("bar.warp.sync 0xffffffff; shfl.sync.idx.b32 %0, %1, 0, 31, 0xffffffff;"
+  __asm volatile("bar.warp.sync 0xffffffff; shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;"
                  : "=r"(r)
-                 : "r"(value)
+                 : "r"(value), "r"(n)
                  : "memory");
   return r;
 }
@@ -208,10 +208,6 @@ XMC_FN xmc_u64 xmc_retire_or_hint64(XMC_GLOBAL xmc_u64 *p, xmc_u64 used, xmc_u64
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
   xmc_u32 r;
 #if XMC_NVIDIA_REDUX
-  if (m == 0xffffffffu) { /* ptxas knows that this is the same in all lanes */
-    __asm volatile("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(r) : "r"(value) : "memory");
-    return r;
-  }
   __asm volatile("redux.sync.or.b32 %0, %1, %2;" : "=r"(r) : "r"(value), "r"(m) : "memory");
 #else
   xmc_lanes rest = m;

@@ -92,10 +92,6 @@ XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
   *a = xmc_shuffle32(m, *a, lane);
   *b = xmc_shuffle32(m, *b, lane);
 }
-XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value) {
-  xmc_lanes_sync(m);
-  return xmc_shuffle32(m, value, xmc_lowest64(m));
-}
 XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
   return ask ? xmc_cas_acquire64(p, expected, desired) : expected;
 }
@@ -127,5 +123,11 @@ XMC_FN xmc_lanes xmc_lanes_drop(xmc_lanes m, xmc_u32 n) {
     m &= m - 1u;
   return m;
 }
+#if !XMC_NVIDIA
+XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 n) {
+  xmc_lanes_sync(m);
+  return xmc_shuffle32(m, value, xmc_lanes_first(xmc_lanes_drop(m, n)));
+}
+#endif
 #endif
 #endif

@@ -272,11 +272,83 @@ static void active_ones_stay(void **state) {
   }
 }
 
+/* Whole sub-groups, each of whose requests is for one size, and which free what others took: most are served the short way
+ * (cl/full_group.cl), side by side in the lanes' order. On heaps with a FIFO for each sub-group, and with places of the slots' own;
+ * on one that is used up in between, so that searches watch what the short way takes from. */
+static void take(uint32_t number, void *data) {
+  static const uint32_t sizes[] = {16, 64, 480, 512, 40, 4096, 256, 16384, 8, 448, 32768, 1024, 128, 65536, 8192};
+  crowd *c = data;
+  uint32_t round;
+  for (round = 0; round < 3; round++) {
+    block *b = &c->rows[number][round];
+    uint32_t bytes = sizes[(c->rounds * 3u + round) % (sizeof sizes / sizeof *sizes)];
+    b->words = xmcMalloc(c->heap, bytes);
+    if (!b->words) {
+      c->refused++;
+      continue;
+    }
+    b->count = (uint32_t)(xmcUsableSize(c->heap, b->words) / 8u);
+    c->wrong += b->count < bytes / 8u;
+    b->tag = (uint64_t)c->rounds << 32 | number << 2 | round;
+    fill(b);
+  }
+}
+static void give_to_others(uint32_t number, void *data) {
+  crowd *c = data;
+  uint32_t other = (number + (c->rounds + 1u) * 5u * SIMT_LANES) % (GROUPS * SIMT_LANES), round;
+  for (round = 0; round < 3; round++)
+    if (c->rows[other][round].words)
+      drop(c, &c->rows[other][round]);
+}
+static void full_groups(void **state) {
+  static const struct {
+    size_t bytes;
+    xmc_u32 slots;
+    int full; /* whether some are refused */
+  } tries[] = {{400u << 20, CORE_SLOTS_DEFAULT, 0}, {160u << 20, 8, 0}, {160u << 20, 0, 0}, {24u << 20, CORE_SLOTS_DEFAULT, 1}};
+  crowd *c = calloc(1, sizeof *c);
+  uint32_t i, n, round;
+  (void)state;
+  assert_non_null(c);
+  for (i = 0; i < sizeof tries / sizeof *tries; i++) {
+    uint32_t side_by_side = 0, groups = 0;
+    simt s;
+    memset(c, 0, sizeof *c);
+    memset(&s, 0, sizeof s);
+    s.groups = GROUPS;
+    c->heap = core_heap(tries[i].bytes, tries[i].slots, 0, XMC_COALESCING);
+    for (c->rounds = 0; c->rounds < 15; c->rounds++) {
+      s.seed = 10u * i + c->rounds;
+      run(&s, take, c);
+      intact(c);
+      for (n = 0; n < GROUPS; n++)
+        for (round = 0; round < 3; round++) {
+          block *last = &c->rows[n * SIMT_LANES + SIMT_LANES - 1u][round], *first = &c->rows[n * SIMT_LANES][round];
+          if (!first->words || !last->words || first->count > XMC_MAX_CLASS_BYTES / 8u)
+            continue;
+          groups++;
+          side_by_side += last->words - first->words == (ptrdiff_t)(SIMT_LANES - 1u) * first->count;
+        }
+      run(&s, give_to_others, c);
+      intact(c);
+    }
+    if (XMC_COALESCING == XMC_COALESCE_CLASS && tries[i].slots && !tries[i].full)
+      assert_true(side_by_side > groups * 3u / 4u);
+    assert_int_equal(c->refused > 0, tries[i].full);
+    assert_int_equal(c->heap->failed_requests, c->refused);
+    assert_int_equal(c->heap->invalid_frees + c->heap->double_frees, 0);
+    run(&s, whole, c);
+    assert_int_equal(core_free_pages(c->heap), c->heap->pages);
+    core_heap_free(c->heap);
+  }
+  free(c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lanes_ask_together), cmocka_unit_test(few_fifos),
       cmocka_unit_test(no_fifos),           cmocka_unit_test(many_fifos),
       cmocka_unit_test(active_ones_stay),   cmocka_unit_test(whole_superblocks),
-      cmocka_unit_test(own_slabs)};
+      cmocka_unit_test(own_slabs),          cmocka_unit_test(full_groups)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

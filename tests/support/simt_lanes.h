@@ -35,9 +35,9 @@ XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
   *a = simt_shuffle(m, *a, lane);
   *b = simt_shuffle(m, *b, lane);
 }
-XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value) {
+XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 n) {
   xmc_lanes_sync(m);
-  return simt_shuffle(m, value, xmc_lanes_first(m));
+  return simt_shuffle(m, value, n);
 }
 XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
   return ask ? xmc_cas_acquire64(p, expected, desired) : expected;
