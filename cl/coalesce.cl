@@ -316,7 +316,8 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
   near = XMC_NONE;
   if (xmc_lanes_count(group) > 1u && !xmc_scarce_near(heap)) {
     near = xmc_memoryblock_home(heap, me);
-    if (xmc_lanes_count(group) == 32u && xmc_popcount32(pages) == 1u) { /* with as many it is one of the shared ones */
+    if (xmc_lanes_count(group) == 32u &&
+        xmc_popcount32(pages) == 1u) { /* with as many it is one of the shared ones */
       at = xmc_full_runs(heap, pages, near, group);
       if (at != XMC_NONE) {
         xmc_memoryblock_start(heap, at, pages);

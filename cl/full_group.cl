@@ -34,7 +34,8 @@ XMC_FN xmc_u32 xmc_full_place(xmc_u32 cls, xmc_u32 id) {
 }
 
 /* Where the slot remembers what it used last */
-XMC_FN XMC_GLOBAL xmc_u32 *xmc_full_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, const xmc_seat *seat) {
+XMC_FN XMC_GLOBAL xmc_u32 *xmc_full_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
+                                         const xmc_seat *seat) {
   return xmc_seat_own(seat) ? xmc_own_entry(heap, me, cls, xmc_seat_own(seat))
                             : &xmc_fifo_number(heap, seat->fifo)->hint;
 }
@@ -45,7 +46,8 @@ XMC_FN XMC_GLOBAL xmc_u32 *xmc_full_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, x
  * If a search watched the slab (whole.cl) the Superblock is shown to the next one. If not, the search that will watch it
  * looks at the page once more after that, and finds the Superblock in use, or its place taken. */
 #define XMC_EVEN_SLABS (1u << 0 | 1u << 1 | 1u << 3 | 1u << 7 | 1u << 11) /* 16, 32, 64, 128, 256 B */
-XMC_FN xmc_u32 xmc_full_of_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 slab, xmc_u64 w) {
+XMC_FN xmc_u32 xmc_full_of_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 slab,
+                                xmc_u64 w) {
   xmc_u32 places = xmc_full_mask(xmc_word_count(w)), left = xmc_word_available(w, xmc_slab_class(cls));
   xmc_u32 take = left & -left, id;
   if ((take & ~(places >> 1) && !(XMC_EVEN_SLABS >> cls & 1u)) ||
@@ -58,14 +60,22 @@ XMC_FN xmc_u32 xmc_full_of_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   return id;
 }
 
+/* Debug heaps remember more of a page than its entry (xmc_debug_remember). */
+#if XMC_USED_IS_DONE && !XMC_DEBUG
+#define XMC_TRUSTS_ENTRIES 1
+#else
+#define XMC_TRUSTS_ENTRIES 0
+#endif
+
 /* A new slab, parked, where the last one was, if that went, or else onward: the id of its first Superblock, or XMC_NONE.
  *
  * At the same place the page map most often says what it has to say already. Then nobody has to wait for its entry; no run that
  * others may remember has begun there since (xmc_runs_forget); and the parked bit is still set, for only searches clear
  * those, and they begin when room is scarce. */
-XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, const xmc_seat *seat,
-                                xmc_u64 w, xmc_u64 map) {
-  xmc_u32 page = xmc_hint_page(xmc_slab_near(heap, seat->hint - 1u, w)), pages = (xmc_u32)(map >> 32), slab, scarce;
+XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                const xmc_seat *seat, xmc_u64 w, xmc_u64 map) {
+  xmc_u32 page = xmc_hint_page(xmc_slab_near(heap, seat->hint - 1u, w)), pages = (xmc_u32)(map >> 32), slab,
+          scarce;
   xmc_u32 places = (xmc_slab_blocks(cls) + 31u) >> 5;
   xmc_u64 first = (xmc_u64)xmc_class_inverse(cls) << 32 | XMC_MAP(cls, 0, 0, xmc_slab_blocks(cls)), seen;
   xmc_seat parks;
@@ -74,8 +84,9 @@ XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   if (!xmc_run_claim_at(heap, (xmc_u32)map, 0, page, &seen))
     return XMC_NONE;
   slab = xmc_slab_id(page);
-  seen = xmc_word_make(xmc_slab_class(cls), places, xmc_count_mask(places) & ~1u) | XMC_WORD_LISTED | XMC_WORD_PARKED;
-  if (XMC_USED_IS_DONE && !XMC_DEBUG && w == XMC_WORD_RETIRED &&
+  seen = xmc_word_make(xmc_slab_class(cls), places, xmc_count_mask(places) & ~1u) | XMC_WORD_LISTED |
+         XMC_WORD_PARKED;
+  if (XMC_TRUSTS_ENTRIES && w == XMC_WORD_RETIRED &&
       xmc_load_relaxed64(xmc_map_entry(heap, (xmc_u32)map, page)) == first) {
     w = xmc_cas_acquire64(xmc_word_at(heap, words, slab), w, seen);
     scarce = xmc_scarce_near(heap);
@@ -98,8 +109,8 @@ XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
 }
 
 /* The run of the hint: the id of its Superblock, or XMC_NONE */
-XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, const xmc_seat *seat,
-                               xmc_u64 map) {
+XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                               const xmc_seat *seat, xmc_u64 map) {
   xmc_u32 order = xmc_class_order(cls), page = xmc_hint_page(seat->hint) >> order << order;
   xmc_u32 pages = (xmc_u32)(map >> 32), next = 0, scarce, id;
   xmc_u64 seen;
@@ -122,7 +133,8 @@ XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
 }
 
 /* For the first lane: where 32 blocks of one Superblock begin that are the callers' now, in 16 bytes from page 0; or XMC_NONE. */
-XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_seat seat) {
+XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                              xmc_seat seat) {
   xmc_u32 id = xmc_active_id(seat.active);
   xmc_u64 used = xmc_word_make(cls, 32u, 0) | XMC_WORD_LISTED | XMC_WORD_SEATED, w, map;
   if (id != XMC_NONE) {
@@ -186,7 +198,8 @@ XMC_FN xmc_u32 xmc_full_runs(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 ne
       mask = xmc_aligned_runs(seen, xmc_lowest32(pages));
     }
     runs = xmc_popcount32((xmc_u32)mask) + xmc_popcount32((xmc_u32)(mask >> 32));
-    before = end = from = first = 0; /* runs of the lanes before this one; whose run it gets, and the first of those */
+    before = end = from = first =
+        0; /* runs of the lanes before this one; whose run it gets, and the first of those */
     XMC_ROLLED
     for (i = 0; i < XMC_FULL_SPANS; i++) {
       before = i == lane ? end : before;
@@ -198,7 +211,8 @@ XMC_FN xmc_u32 xmc_full_runs(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 ne
     }
     if (runs && before < want) {
       mask = xmc_lowest_bits64(mask, want - before);
-      if (xmc_cas_acquire64(xmc_span_word(heap, near - lane), seen, seen & ~(mask * xmc_run_mask(0, pages))) != seen)
+      if (xmc_cas_acquire64(xmc_span_word(heap, near - lane), seen,
+                            seen & ~(mask * xmc_run_mask(0, pages))) != seen)
         mask = 0;
     }
     i = xmc_full_shuffle32(group, (xmc_u32)mask, from & (XMC_FULL_SPANS - 1u));

@@ -276,7 +276,8 @@ static void active_ones_stay(void **state) {
  * (cl/full_group.cl), side by side in the lanes' order. On heaps with a FIFO for each sub-group, and with places of the slots' own;
  * on one that is used up in between, so that searches watch what the short way takes from. */
 static void take(uint32_t number, void *data) {
-  static const uint32_t sizes[] = {16, 64, 480, 512, 40, 4096, 256, 16384, 8, 448, 32768, 1024, 128, 65536, 8192};
+  static const uint32_t sizes[] = {16, 64,  480,   512,  40,  4096,  256, 16384,
+                                   8,  448, 32768, 1024, 128, 65536, 8192};
   crowd *c = data;
   uint32_t round;
   for (round = 0; round < 3; round++) {
@@ -305,7 +306,10 @@ static void full_groups(void **state) {
     size_t bytes;
     xmc_u32 slots;
     int full; /* whether some are refused */
-  } tries[] = {{400u << 20, CORE_SLOTS_DEFAULT, 0}, {160u << 20, 8, 0}, {160u << 20, 0, 0}, {24u << 20, CORE_SLOTS_DEFAULT, 1}};
+  } tries[] = {{400u << 20, CORE_SLOTS_DEFAULT, 0},
+               {160u << 20, 8, 0},
+               {160u << 20, 0, 0},
+               {24u << 20, CORE_SLOTS_DEFAULT, 1}};
   crowd *c = calloc(1, sizeof *c);
   uint32_t i, n, round;
   (void)state;
@@ -323,7 +327,8 @@ static void full_groups(void **state) {
       intact(c);
       for (n = 0; n < GROUPS; n++)
         for (round = 0; round < 3; round++) {
-          block *last = &c->rows[n * SIMT_LANES + SIMT_LANES - 1u][round], *first = &c->rows[n * SIMT_LANES][round];
+          block *last = &c->rows[n * SIMT_LANES + SIMT_LANES - 1u][round],
+                *first = &c->rows[n * SIMT_LANES][round];
           if (!first->words || !last->words || first->count > XMC_MAX_CLASS_BYTES / 8u)
             continue;
           groups++;
