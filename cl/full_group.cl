@@ -43,8 +43,8 @@ XMC_FN XMC_GLOBAL xmc_u32 *xmc_full_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, x
 /* A place of the slab, which has the word w as seen, for a Superblock of 32 blocks: its id, or XMC_NONE. The last place has
  * fewer, unless a block's bytes are a power of two.
  *
- * If a search watched the slab (whole.cl) the Superblock is shown to the next one. If not, the search that will watch it
- * looks at the page once more after that, and finds the Superblock in use, or its place taken. */
+ * If a search watches the slab (whole.cl) the Superblock is shown to the next one. If not, the search that will watch it looks at
+ * the places after that, and finds the Superblock in use, or its place taken. */
 #define XMC_EVEN_SLABS (1u << 0 | 1u << 1 | 1u << 3 | 1u << 7 | 1u << 11) /* 16, 32, 64, 128, 256 B */
 XMC_FN xmc_u32 xmc_full_of_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 slab,
                                 xmc_u64 w) {
