@@ -279,8 +279,8 @@ XMC_FN xmc_claim xmc_slab_adopt(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
     next = w & ~(xmc_u64)take;
     next = xmc_word_available(next, cls) ? next | XMC_WORD_PARKED : next & ~XMC_WORD_WHERE;
     old = xmc_cas_acquire64(word, w, next);
-    if (old == w) { /* the bit, also if it is not parked now: a slab that the slot used has one (full_group.cl) */
-      if (take)
+    if (old == w) {
+      if (next & XMC_WORD_PARKED)
         xmc_bitmap_ensure(heap, XMC_PARKED, cls * xmc_heap_spans(heap) * XMC_SPAN_PAGES + xmc_slab_page(id));
       break;
     }

@@ -69,31 +69,33 @@ XMC_FN xmc_u32 xmc_full_of_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
 
 /* A new slab, parked, where the last one was, if that went, or else onward: the id of its first Superblock, or XMC_NONE.
  *
- * At the same place the page map most often says what it has to say already. Then nobody has to wait for its entry; no run that
- * others may remember has begun there since (xmc_runs_forget); and the parked bit is still set, for only searches clear
- * those, and they begin when room is scarce. */
+ * At the same place the page map most often says what it has to say already. Then nobody has to wait for its entry, no run that
+ * others may remember has begun there since (xmc_runs_forget), and the parked bit is most often set still. */
 XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                 const xmc_seat *seat, xmc_u64 w, xmc_u64 map) {
   xmc_u32 page = xmc_hint_page(xmc_slab_near(heap, seat->hint - 1u, w)), pages = (xmc_u32)(map >> 32), slab,
-          scarce;
+          scarce, item;
   xmc_u32 places = (xmc_slab_blocks(cls) + 31u) >> 5;
   xmc_u64 first = (xmc_u64)xmc_class_inverse(cls) << 32 | XMC_MAP(cls, 0, 0, xmc_slab_blocks(cls)), seen;
+  XMC_GLOBAL xmc_u64 *parked;
   xmc_seat parks;
   if (page >= pages)
     page %= pages;
   if (!xmc_run_claim_at(heap, (xmc_u32)map, 0, page, &seen))
     return XMC_NONE;
   slab = xmc_slab_id(page);
-  seen = xmc_word_make(xmc_slab_class(cls), places, xmc_count_mask(places) & ~1u) | XMC_WORD_LISTED |
-         XMC_WORD_PARKED;
   if (XMC_TRUSTS_ENTRIES && w == XMC_WORD_RETIRED &&
       xmc_load_relaxed64(xmc_map_entry(heap, (xmc_u32)map, page)) == first) {
-    w = xmc_cas_acquire64(xmc_word_at(heap, words, slab), w, seen);
+    item = xmc_slab_class(cls) * xmc_heap_spans(heap) * XMC_SPAN_PAGES + page;
+    parked = xmc_bitmap_word(heap, XMC_PARKED, 0, item); /* reckoned while the caches still have the header */
+    w = xmc_word_make(xmc_slab_class(cls), places, xmc_count_mask(places) & ~1u) | XMC_WORD_LISTED |
+        XMC_WORD_PARKED;
+    xmc_cas_acquire64(xmc_word_at(heap, words, slab), XMC_WORD_RETIRED, w);
+    seen = xmc_beside64(parked);
     scarce = xmc_scarce_near(heap);
-    if (scarce) {
-      xmc_superblock_show(heap, slab, scarce);
-      xmc_bitmap_set(heap, XMC_PARKED, xmc_slab_class(cls) * xmc_heap_spans(heap) * XMC_SPAN_PAGES + page);
-    }
+    if (!(seen >> (item & 63u) & 1u)) /* as xmc_bitmap_ensure */
+      xmc_bitmap_set(heap, XMC_PARKED, item);
+    xmc_superblock_show(heap, slab, scarce);
   } else {
     xmc_pages_enter(heap, (xmc_u32)map, page, 0, cls);
     if (cls == 0)
