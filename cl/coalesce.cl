@@ -8,6 +8,8 @@
  *        lane      0    1    2    3    4           class 2: lanes 0 1 3 -> one CAS for 3 blocks
  *        class     2    2    7    2    7           class 7: lanes 2 4   -> one CAS for 2 blocks
  *
+ *                     32 lanes of one class take a whole Superblock, if they can at once (full_group.cl).
+ *
  *   compartment       one block for all, a compartment each (compartment.cl).
  *
  *   none              every lane alone.
