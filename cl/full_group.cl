@@ -9,7 +9,7 @@
  *   the page where the next one lies    one fetch-and; a new slab, parked   (slots' own, and those of few places)
  *   the run of pages of the hint        one fetch-and                       (other classes)
  *
- * and does nothing else: no second try, no search, no Superblock of fewer blocks, nothing where room was ever scarce. Where a
+ * and does nothing else: no second try of a CAS, no search, no Superblock of fewer blocks, nothing where room was ever scarce. Where a
  * step does not do at once the general way begins anew, and finds the heap as any other call may have left it. Nobody can be
  * handed a block of these Superblocks while they are started, for none is free: their words are stores.
  */
@@ -200,8 +200,8 @@ XMC_FN xmc_u32 xmc_full_runs(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 ne
       mask = xmc_aligned_runs(seen, xmc_lowest32(pages));
     }
     runs = xmc_popcount32((xmc_u32)mask) + xmc_popcount32((xmc_u32)(mask >> 32));
-    before = end = from = first =
-        0; /* runs of the lanes before this one; whose run it gets, and the first of those */
+    /* before: runs of the lanes before this one; from: whose run it gets, and the first of those */
+    before = end = from = first = 0;
     XMC_ROLLED
     for (i = 0; i < XMC_FULL_SPANS; i++) {
       before = i == lane ? end : before;
