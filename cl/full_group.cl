@@ -47,22 +47,17 @@ XMC_FN XMC_GLOBAL xmc_u32 *xmc_full_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, x
  * the places after that, and finds the Superblock in use, or its place taken. */
 #define XMC_EVEN_SLABS (1u << 0 | 1u << 1 | 1u << 3 | 1u << 7 | 1u << 11) /* 16, 32, 64, 128, 256 B */
 XMC_FN xmc_u32 xmc_full_of_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 slab,
-                                xmc_u64 *w) {
-  xmc_u32 left, id, tries = 2;
-  XMC_ROLLED
-  do { /* again, once, if another one was faster */
-    left = xmc_word_available(*w, xmc_slab_class(cls));
-    left &= -left;
-    id = (xmc_u32)(*w >> 32) & (xmc_u32)(XMC_WORD_WATCHED >> 32);
-    if (!left || (left & ~(xmc_full_mask(xmc_word_count(*w)) >> 1) && !(XMC_EVEN_SLABS >> cls & 1u)) ||
-        !tries--)
-      return XMC_NONE;
-  } while (!xmc_place_try(xmc_word_at(heap, words, slab), xmc_slab_class(cls), w));
-  slab = xmc_superblock_id(xmc_slab_page(slab), xmc_lowest32(left));
-  xmc_store_relaxed64(xmc_word_at(heap, words, slab), xmc_word_make(cls, 32u, 0));
-  if (id)
-    xmc_superblock_show(heap, slab, XMC_SCARCE_ONCE);
-  return slab;
+                                xmc_u64 w) {
+  xmc_u32 places = xmc_full_mask(xmc_word_count(w)), left = xmc_word_available(w, xmc_slab_class(cls));
+  xmc_u32 take = left & -left, id;
+  if ((take & ~(places >> 1) && !(XMC_EVEN_SLABS >> cls & 1u)) ||
+      !xmc_place_try(xmc_word_at(heap, words, slab), xmc_slab_class(cls), &w))
+    return XMC_NONE;
+  id = xmc_superblock_id(xmc_slab_page(slab), xmc_lowest32(take));
+  xmc_store_relaxed64(xmc_word_at(heap, words, id), xmc_word_make(cls, 32u, 0));
+  if (w & XMC_WORD_WATCHED)
+    xmc_superblock_show(heap, id, XMC_SCARCE_ONCE);
+  return id;
 }
 
 /* Debug heaps remember more of a page than its entry (xmc_debug_remember). */
@@ -128,24 +123,13 @@ XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
   }
   if (!xmc_seat_own(seat) && xmc_hint_is_stack(seat->hint))
     next = xmc_beside32(xmc_map_hint(heap, (xmc_u32)map, pages, page));
-  XMC_ROLLED
-  while (
-      !xmc_run_claim_at(heap, (xmc_u32)map, order, page, &seen)) { /* twice at most: any of the same span */
-    seen = next == XMC_NONE ? 0 : xmc_aligned_runs(seen, order);
-    if (!seen)
-      return XMC_NONE;
-    next = page & (XMC_SPAN_PAGES - 1u);
-    if (seen >> next)
-      seen = seen >> next << next;
-    page = (page & ~(XMC_SPAN_PAGES - 1u)) + xmc_lowest64(seen);
-    next = XMC_NONE;
-  }
+  if (!xmc_run_claim_at(heap, (xmc_u32)map, order, page, &seen))
+    return XMC_NONE;
   scarce = xmc_scarce_near(heap);
   id = xmc_run_id(page, order);
   xmc_pages_enter(heap, (xmc_u32)map, page, order, cls);
   xmc_store_relaxed64(xmc_word_at(heap, words, id), xmc_word_make(cls, 32u, 0));
-  xmc_store_relaxed32(xmc_full_hint(heap, me, cls, seat),
-                      next + 1u > 1u ? next : xmc_hint_onward(heap, page, order));
+  xmc_store_relaxed32(xmc_full_hint(heap, me, cls, seat), next ? next : xmc_hint_onward(heap, page, order));
   xmc_superblock_show(heap, id, scarce);
   return id;
 }
@@ -173,7 +157,7 @@ XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 word
   if (xmc_scarce_near(heap))
     return XMC_NONE;
   if (xmc_class_is_small(cls)) {
-    id = xmc_full_of_slab(heap, words, cls, seat.hint - 1u, &w);
+    id = xmc_full_of_slab(heap, words, cls, seat.hint - 1u, w);
     if (id == XMC_NONE &&
         (xmc_slab_is_parked(xmc_slab_class(cls)) || (xmc_seat_own(&seat) && w == XMC_WORD_RETIRED)))
       id = xmc_full_of_page(heap, me, words, cls, &seat, w, map);
