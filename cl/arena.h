@@ -89,7 +89,7 @@ typedef uint64_t xmc_u64;
 #endif
 
 /* The magic word names the layout and the debug level: a program built for others refuses the heap. */
-#define XMC_LAYOUT_VERSION 11
+#define XMC_LAYOUT_VERSION 12
 #define XMC_MAGIC_OF(debug) (((xmc_u64)0x584d616cu << 32) | (xmc_u64)(debug) << 16 | XMC_LAYOUT_VERSION)
 #define XMC_MAGIC XMC_MAGIC_OF(XMC_DEBUG)
 
@@ -108,7 +108,9 @@ typedef uint64_t xmc_u64;
 #define XMC_CLASSES 32u
 #define XMC_SMALL_CLASSES 15u /* 16 … 448 B: 32 Basicblocks are less than a page */
 #define XMC_ALL_CLASSES (XMC_CLASSES + XMC_SMALL_CLASSES)
-#define XMC_OWN_ROWS (XMC_SMALL_CLASSES + 5u) /* runs have 1, 2, 4, 8 or 16 pages */
+#define XMC_OWN_RUNS \
+  10u /* room of so many rows: runs of 1, 2, 4, 8, 16 pages, each for twice as many slots */
+#define XMC_OWN_ROWS (XMC_OWN_RUNS + XMC_SMALL_CLASSES)
 #define XMC_PARKED_SLABS \
   (XMC_CLASSES + 7u) /* slabs of four and fewer places, from 128 B on, which on GPUs are parked */
 #define XMC_MAX_CLASS_BYTES 8192u
@@ -179,7 +181,7 @@ typedef struct xmcHeap {
   xmc_u64 fifo_table[XMC_ALL_CLASSES]; /* of each class: xmc_fifos_entry */
   xmc_u64 geometry;                    /* xmc_geometry_number */
   xmc_u32 spans;                       /* ceil(pages / 64) */
-  xmc_u32 own;        /* slots that have places of their own (own.cl); a multiple of 64, or 0 */
+  xmc_u32 own;        /* slots that have slabs of their own (own.cl); a multiple of 64, or 0 */
   xmc_u64 bytes;      /* size of the arena */
   xmc_u32 slots;      /* stride of the busy bitmap: most FIFOs a class, a multiple of 64; 0 = unbuffered */
   xmc_u32 coalescing; /* XMC_COALESCE_…: with compartments a free looks for their headers */
@@ -229,6 +231,12 @@ XMC_FN xmc_u64 xmc_fifos_entry(xmc_u32 first, xmc_u32 count, xmc_u32 own) {
 }
 XMC_FN xmc_u32 xmc_fifos_first(xmc_u64 entry) { return (xmc_u32)entry; }
 XMC_FN xmc_u32 xmc_fifos_count(xmc_u64 entry) { return (xmc_u32)(entry >> 32) & 0x1fffffu; }
+/* How many slots have a place of their own for a class, where `own` have slabs: places for runs hold nothing aside */
+XMC_FN xmc_u32 xmc_class_own(xmc_u32 cls, xmc_u32 own, xmc_u32 lanes) {
+  xmc_u32 runs = 2u * own < lanes ? 2u * own : lanes & ~63u;
+  runs = runs < XMC_MAX_OWN ? runs : XMC_MAX_OWN;
+  return cls < XMC_SMALL_CLASSES ? own : cls < XMC_CLASSES ? runs : 0;
+}
 
 /* Fields of an entry of the page map */
 XMC_FN xmc_u32 xmc_map_class(xmc_u64 entry) { return (xmc_u32)entry & 0xffu; }

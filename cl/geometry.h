@@ -62,7 +62,7 @@ XMC_FN xmc_u64 xmc_heap_fifos(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
     return heap->fifo_table[cls];
   if (cls < XMC_PARKED_SLABS)
     return xmc_fifos_entry(first + cls * XMC_GEOMETRY_FIFOS, XMC_GEOMETRY_FIFOS,
-                           cls < XMC_CLASSES ? XMC_GEOMETRY_OWN : 0);
+                           xmc_class_own(cls, XMC_GEOMETRY_OWN, xmc_heap_lanes(heap)));
   return xmc_fifos_entry(first + XMC_PARKED_SLABS * XMC_GEOMETRY_FIFOS +
                              (cls - XMC_PARKED_SLABS) * XMC_GEOMETRY_PARKED_FIFOS,
                          XMC_GEOMETRY_PARKED_FIFOS, 0);

@@ -3,13 +3,13 @@
  * each slot has a slab of its own for whole Superblocks of each small class, and a place to look first for runs of each
  * length. GPUs only.
  *
- *   own   class 0      | slot 0 | slot 1 | …             page + 1 of the slab that the slot used last, or 0
- *         …
- *         class 14
- *         1 page       | slot 0 | slot 1 | …             the run that the slot returned last, or where to go on (XMC_HINT)
- *         2 pages
+ *   own   1 page       | slot 0 | slot 1 | …  | slot 2 n - 1   the run that the slot returned last, or where to go on
+ *         2 pages                                              (XMC_HINT)
  *         …
  *         16 pages
+ *         class 0      | slot 0 | slot 1 | …  | slot n - 1     page + 1 of the slab that the slot used last, or 0
+ *         …
+ *         class 14
  *
  * For a Superblock of a small class:
  *
@@ -23,7 +23,8 @@
  * that clears `listed`, and who gives a place back answers for the slab as for any other (supply.cl). The table says where
  * to look, no more: whoever takes a place owns it by the slab's word, and pages by the bits of their span.
  *
- * The table has as many slots as sub-groups can run, but at most so many that their slabs are a seventh of the heap a class.
+ * There are places for as many slots as sub-groups can run, but of slabs for at most n, so many that they are a seventh of the heap
+ * a class; of runs, which hold nothing aside, for at most 2 n.
  */
 #ifndef XMC_OWN_CL
 #define XMC_OWN_CL
@@ -42,12 +43,12 @@ XMC_FN xmc_u32 xmc_own_slots(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
   return xmc_fifos_own(xmc_heap_fifos(heap, cls));
 }
 
-/* `own`: how many slots the table has */
+/* `own`: how many slots have a place for the class */
 XMC_FN XMC_GLOBAL xmc_u32 *xmc_own_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 own) {
   XMC_AFRESH64(heap);
-  xmc_u32 row = xmc_class_is_small(cls) ? cls : XMC_SMALL_CLASSES + xmc_class_order(cls);
+  xmc_u32 row = xmc_class_is_small(cls) ? XMC_OWN_RUNS + cls : xmc_class_order(cls);
   return (XMC_GLOBAL xmc_u32 *)heap +
-         (XMC_HEADER_BYTES / sizeof(xmc_u32) + row * own + xmc_slot_hint(me, own));
+         (xmc_u32)(XMC_HEADER_BYTES / sizeof(xmc_u32) + row * own + xmc_slot_hint(me, own)); /* in 32 bits */
 }
 
 /* Is this slab, which became wholly free, the caller's own? Then it stays, as long as room was never scarce: who allocates and

@@ -234,7 +234,7 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
 }
 
 static void check_own_slabs(xmc_checker *c) {
-  xmc_u32 *slabs = xmc_own_table(c->meta), i;
+  xmc_u32 *slabs = xmc_own_table(c->meta) + XMC_OWN_RUNS * c->meta->own, i;
   for (i = 0; i < XMC_SMALL_CLASSES * c->meta->own; i++)
     if (slabs[i] && xmc_slab_page(slabs[i] - 1u) >= c->meta->pages)
       problem(c, XMC_PROBLEM_FIFO, (xmc_u64)((char *)(slabs + i) - (char *)c->meta),

@@ -2,7 +2,7 @@
  *
  * Metadata is 278 bytes a page of 16 KiB (1.70 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,448 a class in
  * 8 GiB, 69 in 64 MiB. On GPUs slabs that are always parked have none, and where more sub-groups run than a
- * class has FIFOs there is a table of their own slabs instead (own.cl). A class gets fewer where its
+ * class has FIFOs there is a table of places of their own instead (own.cl). A class gets fewer where its
  * Superblocks are large for the heap, so that what its FIFOs' active Superblocks hold is at most 1/64 of the
  * heap (on GPUs, where they are carved to fit, 1/60 of it, as a rule), and all classes together leave a part of
  * it even if every FIFO of every class is used.
@@ -44,7 +44,10 @@ static uint64_t superblock_bytes(uint32_t cls) {
 /* So many bytes of heap there are for each FIFO of a class. On GPUs what is carved for a whole sub-group
  * leaves nothing in the FIFO, and what is carved for a few lanes is small once room was scarce: one page, or two. */
 static uint64_t most_share(uint32_t cls, int simt, int own, uint64_t bytes) {
-  uint64_t pages = !own ? 62u : bytes >> 28 ? 68u : 85u; /* all tables are at most 2 % of 64 MiB and more */
+  uint64_t pages = !own          ? 62u
+                   : bytes >> 29 ? 71u
+                   : bytes >> 28 ? 76u
+                                 : 90u; /* all tables: at most 2 % from 64 MiB on */
   return simt ? pages * XMC_PAGE_BYTES : 64u * superblock_bytes(cls);
 }
 
@@ -89,7 +92,7 @@ int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
     if (request->simt && cls >= XMC_PARKED_SLABS)
       count = 0;
     h->fifo_table[cls] = xmc_fifos_entry((xmc_u32)fifos + XMC_FIRST_FIFO(h->own), (xmc_u32)count,
-                                         cls < XMC_CLASSES ? h->own : 0);
+                                         xmc_class_own(cls, h->own, request->lanes));
     fifos += count;
   }
   if (fifos * sizeof(xmc_fifo) > bytes / 2u)
@@ -124,8 +127,9 @@ static uint64_t count_fifos(const xmcHeap *h) {
   uint32_t cls;
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
     uint32_t count = xmc_fifos_count(h->fifo_table[cls]);
-    if (count > h->slots || h->fifo_table[cls] != xmc_fifos_entry((xmc_u32)fifos + XMC_FIRST_FIFO(h->own),
-                                                                  count, cls < XMC_CLASSES ? h->own : 0))
+    if (count > h->slots ||
+        h->fifo_table[cls] != xmc_fifos_entry((xmc_u32)fifos + XMC_FIRST_FIFO(h->own), count,
+                                              xmc_class_own(cls, h->own, h->lanes)))
       return ~(uint64_t)0;
     fifos += count;
   }
