@@ -9,8 +9,8 @@
  *   the page where the next one lies    one fetch-and; a new slab, parked   (slots' own, and those of few places)
  *   the run of pages of the hint        one fetch-and                       (other classes)
  *
- * and does nothing else: no second try of a CAS, no search, no Superblock of fewer blocks, nothing where room was ever scarce. Where a
- * step does not do at once the general way begins anew, and finds the heap as any other call may have left it. Nobody can be
+ * and does nothing else: no second try of a CAS, no search, no Superblock of fewer blocks, nothing where room was ever scarce.
+ * Where a step does not do at once the general way begins anew, and finds the heap as any other call may have left it. Nobody can be
  * handed a block of these Superblocks while they are started, for none is free: their words are stores.
  */
 #ifndef XMC_FULL_GROUP_CL

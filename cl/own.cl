@@ -23,8 +23,8 @@
  * that clears `listed`, and who gives a place back answers for the slab as for any other (supply.cl). The table says where
  * to look, no more: whoever takes a place owns it by the slab's word, and pages by the bits of their span.
  *
- * There are places for as many slots as sub-groups can run, but of slabs for at most n, so many that they are a seventh of the heap
- * a class; of runs, which hold nothing aside, for at most 2 n.
+ * There are places for as many slots as sub-groups can run, but of slabs for at most n, so many that they are a seventh of
+ * the heap a class; of runs, which hold nothing aside, for at most 2 n.
  */
 #ifndef XMC_OWN_CL
 #define XMC_OWN_CL
