@@ -108,8 +108,7 @@ typedef uint64_t xmc_u64;
 #define XMC_CLASSES 32u
 #define XMC_SMALL_CLASSES 15u /* 16 … 448 B: 32 Basicblocks are less than a page */
 #define XMC_ALL_CLASSES (XMC_CLASSES + XMC_SMALL_CLASSES)
-#define XMC_OWN_RUNS \
-  10u /* room of so many rows: runs of 1, 2, 4, 8, 16 pages, each for twice as many slots */
+#define XMC_OWN_RUNS 10u /* rows: five lengths of runs, each for up to twice as many slots */
 #define XMC_OWN_ROWS (XMC_OWN_RUNS + XMC_SMALL_CLASSES)
 #define XMC_PARKED_SLABS \
   (XMC_CLASSES + 7u) /* slabs of four and fewer places, from 128 B on, which on GPUs are parked */

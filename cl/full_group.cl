@@ -127,9 +127,11 @@ XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
     return XMC_NONE;
   scarce = xmc_scarce_near(heap);
   id = xmc_run_id(page, order);
-  xmc_store_relaxed64(xmc_word_at(heap, words, id), xmc_word_make(cls, 32u, 0));
+  /* The hint first: it shall not be kept while the entries are written. They come before the word, for a bad free that finds an
+   * older one must find the word retired. */
   xmc_store_relaxed32(xmc_full_hint(heap, me, cls, seat), next ? next : xmc_hint_onward(heap, page, order));
   xmc_pages_enter(heap, (xmc_u32)map, page, order, cls);
+  xmc_store_relaxed64(xmc_word_at(heap, words, id), xmc_word_make(cls, 32u, 0));
   xmc_superblock_show(heap, id, scarce);
   return id;
 }

@@ -41,9 +41,9 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page)
   cls = xmc_map_class(end);
   if (cls >= XMC_CLASSES || xmc_map_back(end))
     return cls >= XMC_CLASSES && cls != XMC_CLASS_MEMORYBLOCK && cls != XMC_CLASS_BODY;
-  if (xmc_class_is_small(
-          cls)) { /* from the last one down, then the slab; that is watched first, for who takes a place now
-                                    sees it there (full_group.cl) */
+  /* A slab's from the last one down, then the slab; that is watched first, for who takes a place now sees it there
+   * (full_group.cl). */
+  if (xmc_class_is_small(cls)) {
     end = (xmc_map_blocks(end) + 31u) >> 5;
     end = end < 32u ? end : 32u;
     w = xmc_load_relaxed64(xmc_word_of(heap, xmc_slab_id(page)));

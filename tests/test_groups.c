@@ -154,6 +154,31 @@ static void words(void **state) {
     }
 }
 
+/* Tables take at most 2 % from 64 MiB on, whatever the device. Where slots share slabs of their own there are up to twice as many
+ * places for runs. */
+static void tables(void **state) {
+  static const xmc_u32 lanes[] = {64, 1000, 8448, 20000, 200000};
+  uint64_t bytes;
+  size_t i;
+  (void)state;
+  for (i = 0; i < 2 * sizeof lanes / sizeof *lanes; i++)
+    for (bytes = (uint64_t)64 << 20; bytes <= (uint64_t)64 << 30; bytes += bytes / 16) {
+      xmc_layout_request request;
+      xmcHeap h;
+      xmc_u32 slabs, runs;
+      memset(&request, 0, sizeof request);
+      request.slots = request.lanes = lanes[i / 2];
+      request.simt = i % 2;
+      assert_true(xmc_layout(&h, bytes, &request));
+      assert_true(xmc_layout_metadata_bytes(&h) <= bytes / 50u);
+      slabs = (xmc_u32)(h.fifo_table[0] >> 53) << 6;
+      runs = (xmc_u32)(h.fifo_table[XMC_SMALL_CLASSES] >> 53) << 6;
+      assert_int_equal(slabs, h.own);
+      assert_true(runs <= request.lanes && runs <= 2u * slabs);
+      assert_true(!slabs || runs == 2u * slabs || runs == lanes[i / 2] / 64u * 64u || runs == XMC_MAX_OWN);
+    }
+}
+
 static void roomy(void **state) {
   (void)state;
   crowd(24u << 20, 1, 0);
@@ -172,6 +197,7 @@ static void starved(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(guesses), cmocka_unit_test(words),
-                                     cmocka_unit_test(roomy), cmocka_unit_test(starved)};
+                                     cmocka_unit_test(tables), cmocka_unit_test(roomy),
+                                     cmocka_unit_test(starved)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
