@@ -161,23 +161,23 @@ static int collective_pair(bench *b, xmc_heap heap, const char *call, cl_uint si
   int status = 0;
   char name[32];
   bench_series series = {0};
-  cl_uint counters[2];
+  xmc_heap_stats before, after;
   cl_kernel kernel;
   snprintf(name, sizeof name, "pair_%s", call);
   if ((kernel = bench_kernel(b, heap, "collective.cl", name, 1)) == NULL)
     return strcmp(call, "subgroup") != 0; /* the program may have none */
-  BENCH_TRY(bench_arguments(kernel, "hum", heap, size, b->counters));
-  BENCH_TRY(bench_counters_clear(b));
+  BENCH_TRY(bench_arguments(kernel, "hu", heap, size));
+  BENCH_CL(xmcGetHeapStats(heap, b->queue, &before));
   bench_begin("collective pair, %s, %u bytes", call, size);
   while (bench_more(b, &series)) {
     double sample;
     BENCH_TRY(bench_launch(b, kernel, b->options.workers, &sample));
     bench_sample(&series, sample);
   }
-  BENCH_TRY(bench_counters_read(b, counters));
+  BENCH_CL(xmcGetHeapStats(heap, b->queue, &after));
   snprintf(name, sizeof name, "xmc_%s", call);
   bench_add(b, name, "collectivepair", "W1", b->options.workers, size, bench_median(&series),
-            counters[0] + counters[1], "reps=%d;cold=%.4f", series.rounds, series.cold)
+            (cl_uint)(after.failed_requests - before.failed_requests), "reps=%d;cold=%.4f", series.rounds, series.cold)
       ->floor = floor;
 cleanup:
   clReleaseKernel(kernel);
@@ -189,7 +189,8 @@ static int collective_alloc(bench *b, xmc_heap heap, const char *call, cl_uint s
   int status = 0;
   char name[32];
   bench_series series[2] = {0};
-  cl_uint counters[2];
+  cl_uint counters[2], failed;
+  xmc_heap_stats before, after;
   cl_kernel alloc = NULL, release = NULL, check = bench_kernel(b, heap, "alloc.cl", "check", 0);
   snprintf(name, sizeof name, "alloc_%s", call);
   alloc = bench_kernel(b, heap, "collective.cl", name, 1);
@@ -199,10 +200,11 @@ static int collective_alloc(bench *b, xmc_heap heap, const char *call, cl_uint s
     status = check == NULL || strcmp(call, "subgroup") != 0;
     goto cleanup;
   }
-  BENCH_TRY(bench_arguments(alloc, "hmum", heap, b->refs, size, b->counters));
+  BENCH_TRY(bench_arguments(alloc, "hmu", heap, b->refs, size));
   BENCH_TRY(bench_arguments(check, "hmm", heap, b->refs, b->counters));
   BENCH_TRY(bench_arguments(release, "hm", heap, b->refs));
   BENCH_TRY(bench_counters_clear(b));
+  BENCH_CL(xmcGetHeapStats(heap, b->queue, &before));
   bench_begin("collective alloc, %s, %u bytes", call, size);
   while (bench_more(b, &series[0])) {
     double sample;
@@ -213,10 +215,12 @@ static int collective_alloc(bench *b, xmc_heap heap, const char *call, cl_uint s
     bench_sample(&series[1], sample);
   }
   BENCH_TRY(bench_counters_read(b, counters));
+  BENCH_CL(xmcGetHeapStats(heap, b->queue, &after));
+  failed = (cl_uint)(after.failed_requests - before.failed_requests) + counters[1];
   snprintf(name, sizeof name, "xmc_%s", call);
   for (int i = 0; i < 2; i++)
     bench_add(b, name, i ? "collectivefree" : "collectivealloc", i ? "W2free" : "W2alloc", count, size,
-              bench_median(&series[i]), counters[0] + counters[1], "reps=%d;cold=%.4f;bad=%u",
+              bench_median(&series[i]), failed, "reps=%d;cold=%.4f;bad=%u",
               series[i].rounds, series[i].cold, counters[1])
         ->floor = floors[i];
 cleanup:

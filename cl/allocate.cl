@@ -141,11 +141,14 @@ XMC_FN void xmc_count_invalid_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const vo
   xmc_add_relaxed64(&heap->invalid_frees, 1);
   xmc_cas_relaxed64(&heap->first_invalid_free, 0, xmc_arena_offset(heap, ptr) + 1u);
 }
-XMC_FN void xmc_count_failure(XMC_GLOBAL xmcHeap *heap, size_t size) {
+XMC_FN void xmc_count_failure_of(XMC_GLOBAL xmcHeap *heap, size_t size, xmc_u64 id) {
   XMC_AFRESH64(heap);
   xmc_add_relaxed64(&heap->failed_requests, 1);
   if (xmc_cas_relaxed64(&heap->first_failure_size, 0, (xmc_u64)size) == 0)
-    xmc_store_relaxed64(&heap->first_failure_id, xmc_work_item());
+    xmc_store_relaxed64(&heap->first_failure_id, id);
+}
+XMC_FN void xmc_count_failure(XMC_GLOBAL xmcHeap *heap, size_t size) {
+  xmc_count_failure_of(heap, size, xmc_work_item());
 }
 
 /* Gives a listed Superblock back if it is still wholly free; w is its word as last seen. Returns XMC_NONE, or

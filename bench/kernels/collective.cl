@@ -1,27 +1,21 @@
-/* pair, alloc and free through the collective calls: every work-item of the group calls. */
+/* pair, alloc and free through the collective calls: every work-item of the group calls. The heap counts the NULLs. Nothing is
+ * kept over a call but the block: what is costs CPU devices an array of the work-group's. */
 #include "xmalloc.cl"
 
-__kernel void pair_workgroup(__global xmcHeap *heap, uint size, __global uint *failures) {
+__kernel void pair_workgroup(__global xmcHeap *heap, uint size) {
   __local xmcGroupScratch scratch;
-  uint id = (uint)get_global_id(0);
   __global uint *p = (__global uint *)xmcMallocWorkGroup(heap, size, &scratch);
-  if (p == 0)
-    atomic_inc(failures);
-  else
-    *p = id;
+  if (p != 0)
+    *p = (uint)get_global_id(0);
   xmcFreeWorkGroup(heap, p, &scratch);
 }
 
-__kernel void alloc_workgroup(__global xmcHeap *heap, __global ulong *refs, uint size,
-                              __global uint *failures) {
+__kernel void alloc_workgroup(__global xmcHeap *heap, __global ulong *refs, uint size) {
   __local xmcGroupScratch scratch;
-  uint id = (uint)get_global_id(0);
   __global uint *p = (__global uint *)xmcMallocWorkGroup(heap, size, &scratch);
-  if (p == 0)
-    atomic_inc(failures);
-  else
-    *p = id;
-  refs[id] = xmcToRef(heap, p);
+  if (p != 0)
+    *p = (uint)get_global_id(0);
+  refs[get_global_id(0)] = xmcToRef(heap, p);
 }
 
 __kernel void release_workgroup(__global xmcHeap *heap, __global const ulong *refs) {
@@ -30,25 +24,18 @@ __kernel void release_workgroup(__global xmcHeap *heap, __global const ulong *re
 }
 
 #if XMC_HAS_SUBGROUPS
-__kernel void pair_subgroup(__global xmcHeap *heap, uint size, __global uint *failures) {
-  uint id = (uint)get_global_id(0);
+__kernel void pair_subgroup(__global xmcHeap *heap, uint size) {
   __global uint *p = (__global uint *)xmcMallocSubGroup(heap, size);
-  if (p == 0)
-    atomic_inc(failures);
-  else
-    *p = id;
+  if (p != 0)
+    *p = (uint)get_global_id(0);
   xmcFreeSubGroup(heap, p);
 }
 
-__kernel void alloc_subgroup(__global xmcHeap *heap, __global ulong *refs, uint size,
-                             __global uint *failures) {
-  uint id = (uint)get_global_id(0);
+__kernel void alloc_subgroup(__global xmcHeap *heap, __global ulong *refs, uint size) {
   __global uint *p = (__global uint *)xmcMallocSubGroup(heap, size);
-  if (p == 0)
-    atomic_inc(failures);
-  else
-    *p = id;
-  refs[id] = xmcToRef(heap, p);
+  if (p != 0)
+    *p = (uint)get_global_id(0);
+  refs[get_global_id(0)] = xmcToRef(heap, p);
 }
 
 __kernel void release_subgroup(__global xmcHeap *heap, __global const ulong *refs) {
