@@ -241,40 +241,51 @@ int bench_run_large(bench *b) {
   return 0;
 }
 
-/* 2011, section 5: pairs on a heap a quarter of which 1 KiB blocks take, beside the same on an empty one. */
+/* Fills a quarter of the heap with 1 KiB blocks. */
+static int filled_fill(bench *b, xmc_heap heap, cl_kernel alloc, cl_mem refs, size_t blocks,
+                       cl_uint *failed) {
+  int status = 0;
+  cl_uint counters[2];
+  BENCH_TRY(bench_counters_clear(b));
+  BENCH_TRY(bench_arguments(alloc, "hmuum", heap, refs, 0u, 1024u, b->counters));
+  BENCH_TRY(bench_launch(b, alloc, blocks, NULL));
+  BENCH_TRY(bench_counters_read(b, counters));
+  *failed = counters[0];
+cleanup:
+  return status;
+}
+
+/* 2011, section 5: pairs on a heap a quarter of which 1 KiB blocks take, beside the same on an empty one. Fresh: nothing else
+ * was there before; used: the rows before, on the same heap. */
 int bench_run_filled(bench *b) {
   static const cl_uint sizes[] = {4, 64, 1024};
+  enum { SIZES = sizeof sizes / sizeof *sizes };
   int status = 0;
   size_t bytes = b->options.heap ? b->options.heap : (size_t)512 << 20;
   size_t blocks = bytes / 4 / 1024 / BENCH_LOCAL_SIZE * BENCH_LOCAL_SIZE;
-  cl_kernel alloc = NULL, release = NULL;
-  cl_uint counters[2] = {0, 0};
-  char params[64];
+  cl_kernel alloc = NULL;
+  cl_uint failed = 0;
+  char params[96];
   xmc_heap heap = bench_heap_open(b, bytes, -1, -2);
   cl_mem refs = bench_refs(b, blocks);
   if (heap == NULL || refs == NULL || blocks == 0 ||
-      (alloc = bench_kernel(b, heap, "alloc.cl", "alloc", 0)) == NULL ||
-      (release = bench_kernel(b, heap, "alloc.cl", "release", 0)) == NULL) {
+      (alloc = bench_kernel(b, heap, "alloc.cl", "alloc", 0)) == NULL) {
     status = 1;
     goto cleanup;
   }
-  for (int full = 0; full < 2; full++) {
-    if (full) {
-      BENCH_TRY(bench_counters_clear(b));
-      BENCH_TRY(bench_arguments(alloc, "hmuum", heap, refs, 0u, 1024u, b->counters));
-      BENCH_TRY(bench_launch(b, alloc, blocks, NULL));
-      BENCH_TRY(bench_counters_read(b, counters));
-    }
-    snprintf(params, sizeof params, "heap=%zu;blocks=%zu;", bytes, full ? blocks - counters[0] : 0);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-      BENCH_TRY(bench_pair(b, heap, "filled", "filled", b->options.workers, sizes[i], BENCH_LANES, params));
+  for (int row = 0; row < 4 * SIZES; row++) {
+    int used = row >= 2 * SIZES, full = row / SIZES % 2, first = row % SIZES == 0;
+    if (!used || (first && !full))
+      BENCH_CL(xmcResetHeap(heap, b->queue));
+    if (full && (!used || first))
+      BENCH_TRY(filled_fill(b, heap, alloc, refs, blocks, &failed));
+    snprintf(params, sizeof params, "heap=%zu;state=%s;blocks=%zu;", bytes, used ? "used" : "fresh",
+             full ? blocks - failed : 0);
+    BENCH_TRY(
+        bench_pair(b, heap, "filled", "filled", b->options.workers, sizes[row % SIZES], BENCH_LANES, params));
   }
-  BENCH_TRY(bench_arguments(release, "hm", heap, refs));
-  BENCH_TRY(bench_launch(b, release, blocks, NULL));
 cleanup:
   if (alloc)
     clReleaseKernel(alloc);
-  if (release)
-    clReleaseKernel(release);
   return bench_heap_close(b, heap) || status;
 }

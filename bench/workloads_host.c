@@ -177,7 +177,8 @@ static int collective_pair(bench *b, xmc_heap heap, const char *call, cl_uint si
   BENCH_CL(xmcGetHeapStats(heap, b->queue, &after));
   snprintf(name, sizeof name, "xmc_%s", call);
   bench_add(b, name, "collectivepair", "W1", b->options.workers, size, bench_median(&series),
-            (cl_uint)(after.failed_requests - before.failed_requests), "reps=%d;cold=%.4f", series.rounds, series.cold)
+            (cl_uint)(after.failed_requests - before.failed_requests), "reps=%d;cold=%.4f", series.rounds,
+            series.cold)
       ->floor = floor;
 cleanup:
   clReleaseKernel(kernel);
@@ -220,8 +221,8 @@ static int collective_alloc(bench *b, xmc_heap heap, const char *call, cl_uint s
   snprintf(name, sizeof name, "xmc_%s", call);
   for (int i = 0; i < 2; i++)
     bench_add(b, name, i ? "collectivefree" : "collectivealloc", i ? "W2free" : "W2alloc", count, size,
-              bench_median(&series[i]), failed, "reps=%d;cold=%.4f;bad=%u",
-              series[i].rounds, series[i].cold, counters[1])
+              bench_median(&series[i]), failed, "reps=%d;cold=%.4f;bad=%u", series[i].rounds, series[i].cold,
+              counters[1])
         ->floor = floors[i];
 cleanup:
   if (alloc)

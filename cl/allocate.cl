@@ -165,7 +165,7 @@ XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
 XMC_FN int xmc_release_is_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 bits, xmc_u32 lanes,
                               xmc_u64 old) {
   return (old & (XMC_WORD_LISTED | XMC_WORD_PARKED | XMC_WORD_WATCHED)) == XMC_WORD_LISTED &&
-         !(bits & xmc_word_free(old)) && xmc_popcount32(bits) == lanes &&
+         !(bits & xmc_word_free(old)) && ((!XMC_SIMT && lanes == 1u) || xmc_popcount32(bits) == lanes) &&
          (!xmc_class_is_long(cls) || !xmc_word_is_whole(old | bits) || xmc_stays_whole(heap, cls, old));
 }
 

@@ -4,7 +4,7 @@
  * it may lie at another address on every device and in every process.
  *
  *   0          header (xmcHeap): geometry, FIFO table, failure counters
- *   1024       uint[20][own]     where each slot looks first, its own (own.cl), if any 80 B a slot
+ *   1024       uint[30][own]     where each slot looks first, its own (own.cl), if any
  *   fifo_table xmc_fifo[..]      one FIFO a size class and slot                 64 B each
  *   busy       bitmap            FIFOs that may hold something                  1 bit a FIFO
  *   parked     bitmap            pages with Superblocks that no FIFO had room for (a bit each, and class)
@@ -89,7 +89,7 @@ typedef uint64_t xmc_u64;
 #endif
 
 /* The magic word names the layout and the debug level: a program built for others refuses the heap. */
-#define XMC_LAYOUT_VERSION 12
+#define XMC_LAYOUT_VERSION 13
 #define XMC_MAGIC_OF(debug) (((xmc_u64)0x584d616cu << 32) | (xmc_u64)(debug) << 16 | XMC_LAYOUT_VERSION)
 #define XMC_MAGIC XMC_MAGIC_OF(XMC_DEBUG)
 
@@ -108,7 +108,7 @@ typedef uint64_t xmc_u64;
 #define XMC_CLASSES 32u
 #define XMC_SMALL_CLASSES 15u /* 16 … 448 B: 32 Basicblocks are less than a page */
 #define XMC_ALL_CLASSES (XMC_CLASSES + XMC_SMALL_CLASSES)
-#define XMC_OWN_RUNS 10u /* rows: five lengths of runs, each for up to twice as many slots */
+#define XMC_OWN_RUNS 15u /* rows: five lengths of runs, each for up to three times as many slots */
 #define XMC_OWN_ROWS (XMC_OWN_RUNS + XMC_SMALL_CLASSES)
 #define XMC_PARKED_SLABS \
   (XMC_CLASSES + 7u) /* slabs of four and fewer places, from 128 B on, which on GPUs are parked */
@@ -232,7 +232,7 @@ XMC_FN xmc_u32 xmc_fifos_first(xmc_u64 entry) { return (xmc_u32)entry; }
 XMC_FN xmc_u32 xmc_fifos_count(xmc_u64 entry) { return (xmc_u32)(entry >> 32) & 0x1fffffu; }
 /* How many slots have a place of their own for a class, where `own` have slabs: places for runs hold nothing aside */
 XMC_FN xmc_u32 xmc_class_own(xmc_u32 cls, xmc_u32 own, xmc_u32 lanes) {
-  xmc_u32 runs = 2u * own < lanes ? 2u * own : lanes & ~63u;
+  xmc_u32 runs = 3u * own < lanes ? 3u * own : lanes & ~63u;
   runs = runs < XMC_MAX_OWN ? runs : XMC_MAX_OWN;
   return cls < XMC_SMALL_CLASSES ? own : cls < XMC_CLASSES ? runs : 0;
 }

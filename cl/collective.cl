@@ -16,7 +16,7 @@
 
 /* As xmcMalloc, for all work-items of the work-group together. A failure is counted as the first work-item's. */
 XMC_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size,
-                                                 __local xmcGroupScratch *scratch) {
+                                           __local xmcGroupScratch *scratch) {
 #if XMC_COLLECTIVE_EACH
   (void)scratch;
   return xmcMalloc(heap, size);
@@ -37,7 +37,7 @@ XMC_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size
 
 /* As xmcFree, for all work-items of the work-group together. */
 XMC_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr,
-                                   __local xmcGroupScratch *scratch) {
+                             __local xmcGroupScratch *scratch) {
 #if XMC_COLLECTIVE_EACH
   (void)scratch;
   xmcFree(heap, ptr);

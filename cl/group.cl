@@ -34,8 +34,8 @@ typedef struct xmcGroupScratch {
 #if XMC_COLLECTIVE_EACH
   xmc_u32 unused;
 #else
-  xmc_u64 of[XMC_GROUP_MAX];             /* each work-item's size, or pointer */
-  uchar cls[XMC_GROUP_MAX];              /* its class, or XMC_GROUP_… */
+  xmc_u64 of[XMC_GROUP_MAX]; /* each work-item's size, or pointer */
+  uchar cls[XMC_GROUP_MAX];  /* its class, or XMC_GROUP_… */
 #endif
 } xmcGroupScratch;
 
@@ -55,7 +55,7 @@ XMC_FN xmc_u32 xmc_group_size(void) {
 /* Claims n blocks of a class and hands them to the work-items that want it. Those for whom there is none are
  * not marked as served. */
 XMC_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
-                                  xmc_u32 cls, xmc_u32 n) {
+                            xmc_u32 cls, xmc_u32 n) {
   xmc_u32 i = 0;
   while (n > 0) {
     xmc_claim claim = xmc_blocks_claim_first(heap, me, cls, n < 32u ? n : 32u);
@@ -75,7 +75,7 @@ XMC_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGro
 
 /* n blocks that lie side by side, for the work-items from `i` on */
 XMC_FN void xmc_group_hand(__local xmcGroupScratch *scratch, xmc_u32 i, xmc_u64 first, xmc_u32 bytes,
-                                 xmc_u32 n) {
+                           xmc_u32 n) {
   xmc_u32 k;
   for (k = 0; k < n; k++)
     scratch->of[i + k] = first + k * bytes;
@@ -89,9 +89,8 @@ XMC_FN xmc_u32 xmc_group_pages_fifo(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
 /* Superblocks of a small class for n work-items or fewer, whole ones of 32: all their places in the slab that the slot used
  * last by one CAS. Returns how many work-items were served, from `i` on; 0 while room is scarce (xmc_carve says what is done
  * then). */
-XMC_FN xmc_u32 xmc_group_take_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
-                                           __local xmcGroupScratch *scratch, xmc_u32 cls, xmc_u32 i,
-                                           xmc_u32 n) {
+XMC_FN xmc_u32 xmc_group_take_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
+                                     xmc_u32 cls, xmc_u32 i, xmc_u32 n) {
   xmc_u32 fifo = xmc_fifo_of(heap, me, cls), slab, take, id, served = 0, scarce;
   xmc_u64 w;
   if (fifo == XMC_NONE || !xmc_class_is_small(cls) || xmc_scarce_near(heap))
@@ -131,9 +130,8 @@ XMC_FN void xmc_group_start_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u3
 
 /* Runs of pages all whose blocks n work-items or fewer take, by one CAS: those which the slot returned last, as far as they lie in
  * one span; or what is free in the span where it goes on. Returns how many work-items were served, from `i` on. */
-XMC_FN xmc_u32 xmc_group_take_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
-                                          __local xmcGroupScratch *scratch, xmc_u32 cls, xmc_u32 i,
-                                          xmc_u32 n) {
+XMC_FN xmc_u32 xmc_group_take_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
+                                    xmc_u32 cls, xmc_u32 i, xmc_u32 n) {
   xmc_u32 fifo = xmc_group_pages_fifo(heap, me, cls), order = xmc_class_order(cls), served = 0, scarce;
   xmc_u32 blocks = xmc_class_blocks(cls, 1u << order), words = xmc_words(heap), hint, page, span, at;
   XMC_GLOBAL xmc_u64 *word;
@@ -181,8 +179,8 @@ XMC_FN xmc_u32 xmc_group_take_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
 }
 
 /* All n work-items want this class. Returns how many, the first ones, were served. */
-XMC_FN xmc_u32 xmc_group_serve_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
-                                         __local xmcGroupScratch *scratch, xmc_u32 cls, xmc_u32 n) {
+XMC_FN xmc_u32 xmc_group_serve_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
+                                   xmc_u32 cls, xmc_u32 n) {
   xmc_u32 i = 0, bytes = xmc_class_bytes(cls), id;
   while (i < n) {
     xmc_claim claim;
@@ -289,7 +287,8 @@ typedef struct xmc_group_room {
 } xmc_group_room;
 
 XMC_FN void xmc_group_give_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_group_room *room) {
-  xmc_u32 cls = room->pages_cls, order = xmc_class_order(cls), fifo = xmc_group_pages_fifo(heap, me, cls), page;
+  xmc_u32 cls = room->pages_cls, order = xmc_class_order(cls), fifo = xmc_group_pages_fifo(heap, me, cls),
+          page;
   xmc_u32 old;
   xmc_u64 runs = xmc_aligned_runs(room->pages, order);
   XMC_GLOBAL xmc_u32 *hint;

@@ -3,7 +3,7 @@
  * each slot has a slab of its own for whole Superblocks of each small class, and a place to look first for runs of each
  * length. GPUs only.
  *
- *   own   1 page       | slot 0 | slot 1 | …  | slot 2 n - 1   the run that the slot returned last, or where to go on
+ *   own   1 page       | slot 0 | slot 1 | …  | slot 3 n - 1   the run that the slot returned last, or where to go on
  *         2 pages                                              (XMC_HINT)
  *         …
  *         16 pages
@@ -23,8 +23,8 @@
  * that clears `listed`, and who gives a place back answers for the slab as for any other (supply.cl). The table says where
  * to look, no more: whoever takes a place owns it by the slab's word, and pages by the bits of their span.
  *
- * There are places for as many slots as sub-groups can run, but of slabs for at most n, so many that they are a seventh of
- * the heap a class; of runs, which hold nothing aside, for at most 2 n.
+ * There are places for as many slots as sub-groups can run, but of slabs for at most n, so many that they are an eighth of
+ * the heap a class; of runs, which hold nothing aside, for at most 3 n.
  */
 #ifndef XMC_OWN_CL
 #define XMC_OWN_CL

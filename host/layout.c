@@ -20,7 +20,8 @@ _Static_assert(offsetof(xmcHeap, magic) == 0 && offsetof(xmcHeap, data) == 8 &&
 _Static_assert(sizeof(xmcHeap) <= XMC_HEADER_BYTES, "the header is too large");
 
 #define XMC_MIN_PAGES 4u
-#define XMC_OWN_SHARE 7u /* own slabs of all slots take at most one part in so many of the heap a class */
+/* Own slabs of all slots take at most one part in so many of the heap a class; a little more if every slot has one then. */
+#define XMC_OWN_SHARE 8u
 
 static uint64_t align_up(uint64_t value, uint64_t to) { return (value + to - 1u) / to * to; }
 
@@ -46,7 +47,7 @@ static uint64_t superblock_bytes(uint32_t cls) {
 static uint64_t most_share(uint32_t cls, int simt, int own, uint64_t bytes) {
   uint64_t pages = 62u;
   if (own) /* all tables take at most 2 % from 64 MiB on */
-    pages = bytes >> 29 ? 71u : bytes >> 28 ? 76u : 90u;
+    pages = bytes >> 29 ? 73u : bytes >> 28 ? 77u : 94u;
   return simt ? pages * XMC_PAGE_BYTES : 64u * superblock_bytes(cls);
 }
 
@@ -74,14 +75,14 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
 int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
   uint64_t budget = bytes / 320u / sizeof(xmc_fifo) / XMC_ALL_CLASSES, fifos = 0, slots = request->slots;
   uint64_t low = XMC_MIN_PAGES, high = bytes / XMC_PAGE_BYTES;
-  uint64_t own = request->lanes;
+  uint64_t own = bytes / XMC_PAGE_BYTES / XMC_OWN_SHARE;
   uint32_t cls;
 
   memset(h, 0, sizeof *h);
   if (!request->slots_exact && slots > budget)
     slots = budget ? budget : 1u;
-  if (own > bytes / XMC_PAGE_BYTES / XMC_OWN_SHARE)
-    own = bytes / XMC_PAGE_BYTES / XMC_OWN_SHARE;
+  if (own + own / 16u >= request->lanes)
+    own = request->lanes;
   if (request->simt && !request->slots_exact && own > slots)
     h->own = (xmc_u32)(own < XMC_MAX_OWN ? own / 64u * 64u : XMC_MAX_OWN);
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {

@@ -8,6 +8,22 @@ static size_t least_local(const char *name, xmc_heap heap) {
   return !strcmp(name, "collective_sub_group") && !strstr(xmcGetBuildOptions(heap), "XMC_SIMT=1") ? 3 : 1;
 }
 
+/* A launch, and all its blocks are checked and freed. */
+static void launch_and_check(test_env *env, xmc_heap heap, test_blocks *b, cl_kernel kernel, size_t count,
+                             size_t local, cl_uint mode, size_t base, cl_uint free_mode) {
+  size_t i;
+  test_launch(env, kernel, count, local, "hmuUuuu", heap, b->records, mode, (cl_ulong)base,
+              (cl_uint)test_scaled(env, 2, 3, 6), free_mode, b->next_tag);
+  b->next_tag += (cl_uint)count;
+  blocks_fetch(b, count);
+  for (i = 0; i < count; i++)
+    if (b->host[i].errors)
+      fail_msg("local size %zu, mode %u, base %zu, free mode %u: work-item %zu saw %u errors", local, mode,
+               base, free_mode, i, b->host[i].errors);
+  blocks_check(b);
+  blocks_free(b, mode, 0);
+}
+
 static void rounds(test_env *env, const char *name) {
   size_t most = test_scaled(env, 128, 8192, 65536), l;
   xmc_heap heap = test_heap(env, test_scaled(env, 16u << 20, 128u << 20, 768u << 20));
@@ -15,30 +31,35 @@ static void rounds(test_env *env, const char *name) {
   cl_kernel kernel = test_kernel(env, heap, "collective.cl", name, NULL);
   cl_uint mode, free_mode;
   for (l = 0; l < sizeof locals / sizeof *locals && locals[l] <= env->device->max_local; l++) {
-    size_t groups = locals[l] < 32 ? most / 64 : most / locals[l], count, i;
+    size_t groups = locals[l] < 32 ? most / 64 : most / locals[l];
     if (locals[l] < least_local(name, heap) || locals[l] > test_scaled(env, 256, 1024, 1024))
       continue;
-    groups = groups ? groups : 1;
-    count = groups * locals[l];
     for (mode = 0; mode < 4; mode++)
-      for (free_mode = 0; free_mode < 3; free_mode++) {
-        test_launch(env, kernel, count, locals[l], "hmuUuuu", heap, b.records, mode,
-                    (cl_ulong)(mode == 0 ? 40 : 8 + 500 * free_mode), (cl_uint)test_scaled(env, 2, 3, 6),
-                    free_mode, b.next_tag);
-        b.next_tag += (cl_uint)count;
-        blocks_fetch(&b, count);
-        for (i = 0; i < count; i++)
-          if (b.host[i].errors)
-            fail_msg("local size %zu, mode %u, free mode %u: work-item %zu saw %u errors", locals[l], mode,
-                     free_mode, i, b.host[i].errors);
-        blocks_check(&b);
-        blocks_free(&b, mode, 0);
-      }
+      for (free_mode = 0; free_mode < 3; free_mode++)
+        launch_and_check(env, heap, &b, kernel, (groups ? groups : 1) * locals[l], locals[l], mode,
+                         mode == 0 ? 40 : 8 + 500 * free_mode, free_mode);
   }
   test_empty(env, heap);
 }
 
 static void work_groups(test_env *env) { rounds(env, "collective_group"); }
+
+/* Everybody wants the same: places of slabs and runs of pages are taken for many at once. Slabs of many places, of few, and with a
+ * smaller last one; runs of each length, of 32 blocks and of fewer. */
+static void one_size(test_env *env) {
+  static const size_t sizes[] = {16, 96, 128, 160, 256, 400, 512, 600, 1024, 2048, 5000, 8192},
+                      of[] = {65, 256, 1024};
+  size_t most = test_scaled(env, 512, 4096, 16384), i, l;
+  xmc_heap heap = test_heap(env, test_scaled(env, 16u << 20, 96u << 20, 512u << 20));
+  test_blocks b = blocks_new(env, heap, most + 1024, 64);
+  cl_kernel kernel = test_kernel(env, heap, "collective.cl", "collective_group", NULL);
+  cl_uint free_mode;
+  for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (l = 0; l < sizeof of / sizeof *of && of[l] <= env->device->max_local; l++)
+      for (free_mode = 0; free_mode < 3 && of[l] <= most; free_mode++)
+        launch_and_check(env, heap, &b, kernel, most / of[l] * of[l], of[l], 0, sizes[i], free_mode);
+  test_empty(env, heap);
+}
 
 static void sub_groups(test_env *env) {
   xmc_heap heap = test_heap(env, 4u << 20);
@@ -79,10 +100,10 @@ static void exhausted(test_env *env) {
 /* Neighbours are freed together without a look at each: bad ones among them are found all the same. (In lock step
  * these are the plain calls, which test_bad_input has.) */
 static void bad_frees(test_env *env) {
-  static const cl_ulong sizes[] = {16, 400, 448, 1000, 5000, 8192};
+  static const cl_ulong sizes[] = {16, 128, 160, 256, 400, 448, 640, 1000, 5000, 8192};
   xmc_heap heap = test_heap(env, 4u << 20);
   cl_kernel kernel = test_kernel(env, heap, "collective.cl", "collective_bad", NULL);
-  size_t n = env->device->max_local < 64 ? env->device->max_local : 64, i;
+  size_t n = env->device->max_local < 256 ? env->device->max_local : 256, i;
   cl_uint what;
   if (strstr(xmcGetBuildOptions(heap), "XMC_SIMT=1"))
     skip();
@@ -107,10 +128,8 @@ static void bad_frees(test_env *env) {
 
 int main(int argc, char **argv) {
   static const test_case cases[] = {
-      TEST(work_groups, SPREAD_AXES),
-      TEST(sub_groups, SPREAD_AXES),
-      TEST(exhausted, SPREAD_AXES),
-      TEST(bad_frees, SPREAD_AXES),
+      TEST(work_groups, SPREAD_AXES), TEST(one_size, SPREAD_AXES),  TEST(sub_groups, SPREAD_AXES),
+      TEST(exhausted, SPREAD_AXES),   TEST(bad_frees, SPREAD_AXES),
   };
   return test_main("collective", cases, sizeof cases / sizeof *cases, argc, argv);
 }
