@@ -20,10 +20,10 @@
 #include "allocate.cl"
 #if XMC_SIMT
 
-/* A place of a slab of few places goes back, `bit` of its word; `fifo`: of the Superblock's class. Most often the slab is
+/* A place of a slab of few places goes back, `bit` of its word; `fifo`, `own`: of the Superblock's class. Most often the slab is
  * parked and this is its first place, or its last: then the CAS takes the slab out of use. */
 XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
-                                  xmc_u32 id, xmc_u32 bit, xmc_u32 fifo) {
+                                  xmc_u32 id, xmc_u32 bit, xmc_u32 fifo, xmc_u32 own) {
   xmc_u32 places = xmc_parked_places(cls);
   xmc_u64 set = XMC_WORD_LISTED | XMC_WORD_PARKED | bit, now, was, w;
   now = xmc_word_make(cls, places, xmc_count_mask(places) & ~bit) | XMC_WORD_LISTED | XMC_WORD_PARKED;
@@ -35,7 +35,9 @@ XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
       was = xmc_cas_hint64(xmc_word_at(heap, words, id), now, XMC_WORD_RETIRED);
     if (was != now) {
       if (!xmc_word_free(w) && fifo != XMC_NONE) /* the next place that this slot takes */
-        xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, id + 1u);
+        xmc_store_relaxed32(own ? xmc_own_entry(heap, me, cls - XMC_CLASSES, own)
+                                : &xmc_fifo_number(heap, fifo)->hint,
+                            id + 1u);
       xmc_slab_got(heap, me, words, cls, id, set, w);
       return;
     }
@@ -56,7 +58,7 @@ XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   cls = xmc_slab_class(cls);
   id = xmc_slab_id(xmc_id_page(id));
   if (xmc_slab_is_parked(cls)) {
-    xmc_parked_place_gone(heap, me, words, cls, id, bit, fifo);
+    xmc_parked_place_gone(heap, me, words, cls, id, bit, fifo, own);
     return;
   }
   w = xmc_or_hint64(xmc_word_at(heap, words, id), XMC_WORD_LISTED | bit);
