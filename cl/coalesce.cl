@@ -50,6 +50,21 @@ XMC_FN xmc_u32 xmc_group_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 
 #endif
 
 #if !XMC_SIMT || XMC_COALESCING == XMC_COALESCE_NONE
+/* Block `bit` of a Superblock, while the one so many further on comes into the caches: the next atomic waits for the write to
+ * this one. With the first one of a new Superblock come all up to there. */
+#define XMC_BLOCKS_AHEAD 16u
+XMC_FN XMC_GLOBAL char *xmc_block_ahead(XMC_GLOBAL char *block, xmc_u32 cls, xmc_u32 bit) {
+  if (bit < 32u - XMC_BLOCKS_AHEAD)
+    xmc_prefetch(block + XMC_BLOCKS_AHEAD * xmc_class_bytes(cls));
+  return block;
+}
+XMC_FN XMC_GLOBAL char *xmc_blocks_ahead(XMC_GLOBAL char *block, xmc_u32 cls, xmc_u32 bit) {
+  xmc_u32 i;
+  for (i = 1; bit == 0 && i <= XMC_BLOCKS_AHEAD; i++)
+    xmc_prefetch(block + i * xmc_class_bytes(cls));
+  return block;
+}
+
 /* One block of the active Superblock `id`, or 0 and its word as seen in *w. On CPUs a CAS by a wrong guess is dear, and a load
  * right behind another atomic on the same word, too: so the FIFO remembers which of both is likely. */
 XMC_FN XMC_GLOBAL char *xmc_active_malloc(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_u32 fifo,
@@ -57,14 +72,14 @@ XMC_FN XMC_GLOBAL char *xmc_active_malloc(XMC_GLOBAL xmcHeap *heap, xmc_view vie
   XMC_GLOBAL xmc_u64 *word = xmc_word_at(heap, view.words, id);
   XMC_GLOBAL xmc_u32 *partly = &xmc_fifo_number(heap, fifo)->partly;
   xmc_u64 whole = xmc_word_guess(cls, id) | XMC_WORD_SEATED;
-  xmc_u32 take;
+  xmc_u32 take, bit;
   *w = 0;
   if (id == XMC_NONE)
     return 0;
   if (!xmc_load_relaxed32(partly)) {
     *w = xmc_cas_acquire64(word, whole, whole & ~(xmc_u64)1);
     if (*w == whole)
-      return xmc_block_at(heap, view.data, cls, id, 0);
+      return xmc_block_ahead(xmc_block_at(heap, view.data, cls, id, 0), cls, 0);
     xmc_store_relaxed32(partly, 1u);
   } else {
     *w = xmc_load_relaxed64(word);
@@ -72,7 +87,8 @@ XMC_FN XMC_GLOBAL char *xmc_active_malloc(XMC_GLOBAL xmcHeap *heap, xmc_view vie
       xmc_store_relaxed32(partly, 0);
   }
   take = xmc_superblock_claim(word, cls, 1u, w);
-  return take ? xmc_block_at(heap, view.data, cls, id, xmc_lowest32(take)) : 0;
+  bit = take ? xmc_lowest32(take) : 0;
+  return take ? xmc_block_ahead(xmc_block_at(heap, view.data, cls, id, bit), cls, bit) : 0;
 }
 #endif
 
@@ -84,7 +100,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   xmc_seat seat;
 #if !XMC_SIMT || XMC_COALESCING == XMC_COALESCE_NONE
   XMC_GLOBAL char *block;
-  xmc_u32 data;
+  xmc_u32 data, bit;
 #endif
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, cls));
@@ -175,8 +191,10 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
     xmc_seat_read_for(heap, view.own, me, cls, 1u, &seat);
     w = xmc_seat_word(heap, view.words, seat.active);
   }
-  return claim ? xmc_block_at(heap, view.data, cls, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim)))
-               : 0;
+  if (!claim)
+    return 0;
+  bit = xmc_lowest32(xmc_claim_mask(claim));
+  return xmc_blocks_ahead(xmc_block_at(heap, view.data, cls, xmc_claim_id(claim), bit), cls, bit);
 #endif
 }
 

@@ -61,6 +61,15 @@
 #define XMC_HAS_SUBGROUPS XMC_SIMT
 #endif
 
+/* xmc_prefetch(p): on CPU devices p is written soon, if it is anything. PoCL's prefetch does nothing. */
+#if XMC_SIMT
+#define xmc_prefetch(p) ((void)(p))
+#elif defined(POCL_DEVICE_ADDRESS_BITS) || !defined(__OPENCL_C_VERSION__)
+#define xmc_prefetch(p) __builtin_prefetch((const void *)(size_t)(p), 1)
+#else
+#define xmc_prefetch(p) prefetch((p), 1)
+#endif
+
 /* New Superblocks by what asks for them (xmc_carve_order) */
 #ifndef XMC_CARVE_TO_FIT
 #define XMC_CARVE_TO_FIT XMC_SIMT
