@@ -263,13 +263,14 @@ int bench_run_filled(bench *b) {
   int status = 0;
   size_t bytes = b->options.heap ? b->options.heap : (size_t)512 << 20;
   size_t blocks = bytes / 4 / 1024 / BENCH_LOCAL_SIZE * BENCH_LOCAL_SIZE;
-  cl_kernel alloc = NULL;
+  cl_kernel alloc = NULL, release = NULL;
   cl_uint failed = 0;
   char params[96];
   xmc_heap heap = bench_heap_open(b, bytes, -1, -2);
   cl_mem refs = bench_refs(b, blocks);
   if (heap == NULL || refs == NULL || blocks == 0 ||
-      (alloc = bench_kernel(b, heap, "alloc.cl", "alloc", 0)) == NULL) {
+      (alloc = bench_kernel(b, heap, "alloc.cl", "alloc", 0)) == NULL ||
+      (release = bench_kernel(b, heap, "alloc.cl", "release", 0)) == NULL) {
     status = 1;
     goto cleanup;
   }
@@ -284,8 +285,12 @@ int bench_run_filled(bench *b) {
     BENCH_TRY(
         bench_pair(b, heap, "filled", "filled", b->options.workers, sizes[row % SIZES], BENCH_LANES, params));
   }
+  BENCH_TRY(bench_arguments(release, "hm", heap, refs));
+  BENCH_TRY(bench_launch(b, release, blocks, NULL));
 cleanup:
   if (alloc)
     clReleaseKernel(alloc);
+  if (release)
+    clReleaseKernel(release);
   return bench_heap_close(b, heap) || status;
 }

@@ -79,7 +79,7 @@ XMC_FN XMC_GLOBAL char *xmc_active_malloc(XMC_GLOBAL xmcHeap *heap, xmc_view vie
   if (!xmc_load_relaxed32(partly)) {
     *w = xmc_cas_acquire64(word, whole, whole & ~(xmc_u64)1);
     if (*w == whole)
-      return xmc_block_ahead(xmc_block_at(heap, view.data, cls, id, 0), cls, 0);
+      return xmc_block_at(heap, view.data, cls, id, 0);
     xmc_store_relaxed32(partly, 1u);
   } else {
     *w = xmc_load_relaxed64(word);
