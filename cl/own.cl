@@ -21,7 +21,9 @@
  *
  * An own slab is parked: in sight of the last resort, and of nobody else, until its last place is taken. The CAS that takes
  * that clears `listed`, and who gives a place back answers for the slab as for any other (supply.cl). The table says where
- * to look, no more: whoever takes a place owns it by the slab's word, and pages by the bits of their span.
+ * to look, no more: whoever takes a place owns it by the slab's word, and pages by the bits of their span. Who gives back a run, or
+ * the first place of a slab that was used up and has few, enters that (supply.cl, give_back.cl): a slot that only went on would come
+ * to pages that are new to the caches each time.
  *
  * There are places for as many slots as sub-groups can run, but of slabs for at most n, so many that they are an eighth of
  * the heap a class; of runs, which hold nothing aside, for at most 3 n.
