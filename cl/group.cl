@@ -12,7 +12,8 @@
  *                             if that are all places of it the slab is retired                        one CAS
  *                             pages go back, with others of that span                                 one fetch-or
  *
- * Who retired what is in pages owns them until the fetch-or that gives them back, as for a single one (give_back.cl).
+ * Who retired what is in pages owns them until the fetch-or that gives them back, as for a single one (give_back.cl). So a
+ * work-item that stops in between keeps what it has in hand, at most what its group asks for or frees.
  */
 #ifndef XMC_GROUP_CL
 #define XMC_GROUP_CL
@@ -117,8 +118,8 @@ XMC_FN xmc_u32 xmc_group_take_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __loc
 }
 
 /* Starts a slab of which no place is free, and Superblocks of which no block is, in a page that is the caller's. */
-XMC_FN void xmc_group_start_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 page) {
-  xmc_u32 left = xmc_slab_blocks(cls), places = (left + 31u) >> 5, place;
+XMC_FN void xmc_group_start_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page) {
+  xmc_u32 words = xmc_words(heap), left = xmc_slab_blocks(cls), places = (left + 31u) >> 5, place;
   if (cls == 0)
     xmc_runs_forget(heap, page);
   xmc_store_relaxed64(xmc_word_at(heap, words, xmc_slab_id(page)),
@@ -133,10 +134,10 @@ XMC_FN void xmc_group_start_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u3
 XMC_FN xmc_u32 xmc_group_take_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
                                     xmc_u32 cls, xmc_u32 i, xmc_u32 n) {
   xmc_u32 fifo = xmc_group_pages_fifo(heap, me, cls), order = xmc_class_order(cls), served = 0, scarce;
-  xmc_u32 blocks = xmc_class_blocks(cls, 1u << order), words = xmc_words(heap), hint, page, span, at;
+  xmc_u32 blocks = xmc_class_blocks(cls, 1u << order), want = n / blocks, hint, page, span, at;
   XMC_GLOBAL xmc_u64 *word;
-  xmc_u64 w, take = 0;
-  if (fifo == XMC_NONE || n < blocks || xmc_scarce_near(heap))
+  xmc_u64 w, runs, take = 0;
+  if (fifo == XMC_NONE || !want || xmc_scarce_near(heap))
     return 0;
   hint = xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint);
   page = xmc_hint_page(hint);
@@ -145,31 +146,32 @@ XMC_FN xmc_u32 xmc_group_take_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __loca
   span = page >> XMC_SPAN_SHIFT;
   word = xmc_span_word(heap, span);
   w = xmc_load_relaxed64(word);
-  if (xmc_hint_is_run(hint)) {
-    do {
+  runs = xmc_aligned_runs(w, order);
+  if (xmc_hint_is_run(hint)) { /* the stack, from the top */
+    for (; want > 0 && xmc_hint_is_run(hint); want--) {
       at = xmc_hint_page(hint) & (XMC_SPAN_PAGES - 1u);
-      if (xmc_hint_order(hint) != order || (take >> at & 1u) || !(xmc_aligned_runs(w, order) >> at & 1u))
+      if (xmc_hint_page(hint) >> XMC_SPAN_SHIFT != span || xmc_hint_order(hint) != order ||
+          !(runs >> at & 1u))
         break;
+      runs &= ~((xmc_u64)1 << at);
       take |= (xmc_u64)1 << at;
-      page = xmc_hint_page(hint);
-      served += blocks;
-      hint = xmc_hint_is_stack(hint) ? xmc_load_relaxed32(xmc_next_hint(heap, page)) : 0;
-    } while (served + blocks <= n && xmc_hint_is_run(hint) && xmc_hint_page(hint) >> XMC_SPAN_SHIFT == span);
+      hint = xmc_hint_is_stack(hint) ? xmc_load_relaxed32(xmc_next_hint(heap, xmc_hint_page(hint))) : 0;
+    }
   } else {
-    hint = 0;
     at = page & (XMC_SPAN_PAGES - 1u);
-    take = xmc_lowest_bits64(xmc_aligned_runs(w, order) >> at << at, n / blocks);
+    take = xmc_lowest_bits64(runs >> at << at, want);
+    hint = 0;
   }
   if (!take || xmc_cas_acquire64(word, w, w & ~(take * xmc_run_mask(0, 1u << order))) != w)
     return 0;
   scarce = xmc_scarce_near(heap);
-  for (served = 0; take; take &= take - 1u, served += blocks) {
+  for (; take; take &= take - 1u, served += blocks) {
     page = span * XMC_SPAN_PAGES + xmc_lowest64(take);
     xmc_pages_enter(heap, xmc_heap_map(heap), page, order, cls);
     if (xmc_class_is_small(cls))
-      xmc_group_start_slab(heap, words, cls, page);
+      xmc_group_start_slab(heap, cls, page);
     else
-      xmc_store_relaxed64(xmc_word_at(heap, words, xmc_run_id(page, order)), xmc_word_make(cls, blocks, 0));
+      xmc_store_relaxed64(xmc_word_of(heap, xmc_run_id(page, order)), xmc_word_make(cls, blocks, 0));
     xmc_superblock_show(heap, xmc_slab_id(page), scarce);
     xmc_group_hand(scratch, i + served, (xmc_u64)(size_t)xmc_page_address(heap, page), xmc_class_bytes(cls),
                    blocks);
@@ -181,25 +183,23 @@ XMC_FN xmc_u32 xmc_group_take_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __loca
 /* All n work-items want this class. Returns how many, the first ones, were served. */
 XMC_FN xmc_u32 xmc_group_serve_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
                                    xmc_u32 cls, xmc_u32 n) {
-  xmc_u32 i = 0, bytes = xmc_class_bytes(cls), id;
+  xmc_u32 i = 0, bytes = xmc_class_bytes(cls), take;
+  xmc_claim claim;
+  xmc_u64 first;
   while (i < n) {
-    xmc_claim claim;
-    xmc_u32 take = 0;
-    xmc_u64 first;
+    take = 0;
     if (i > 0 && n - i >= 64u)
       take = xmc_group_take_places(heap, me, scratch, cls, i, n - i);
     if (i > 0 && !take)
       take = xmc_group_take_pages(heap, me, scratch, cls, i, n - i);
-    if (take) {
-      i += take;
+    i += take;
+    if (take)
       continue;
-    }
     claim = xmc_blocks_claim_first(heap, me, cls, n - i < 32u ? n - i : 32u);
     take = xmc_claim_mask(claim);
-    id = xmc_claim_id(claim);
-    first = (xmc_u64)(size_t)xmc_block_address(heap, cls, id, 0);
     if (!take)
       break;
+    first = (xmc_u64)(size_t)xmc_block_address(heap, cls, xmc_claim_id(claim), 0);
     if (take == 0xffffffffu) {
       xmc_group_hand(scratch, i, first, bytes, 32u);
       i += 32u;
