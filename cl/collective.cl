@@ -8,6 +8,10 @@
  *
  *   size[i], or pointer[i]  |  barrier  |  item 0: all of them (group.cl)  |  barrier  |  pointer[i]
  *
+ * What PoCL's compiler keeps over a barrier costs an array of the work-group's, and accesses by its values instead of one
+ * after the other. So no id is asked for where another one, behind the next barrier, could stand for it: not before
+ * `together` is known, and the first work-item's own id is reckoned from the group's.
+ *
  * Groups of more than XMC_GROUP_MAX work-items are served one by one, as are all in debug builds.
  */
 #ifndef XMC_COLLECTIVE_CL
@@ -21,14 +25,14 @@ XMC_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size
   (void)scratch;
   return xmcMalloc(heap, size);
 #else
-  xmc_u32 items = xmc_group_size();      /* (an id that is kept over a barrier costs PoCL an array) */
+  xmc_u32 items = xmc_group_size();
   int together = items <= XMC_GROUP_MAX; /* (no return before a barrier, and nothing else that differs) */
   if (together)
     scratch->of[xmc_local_id()] = size;
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (xmc_local_id() == 0 && together) {
+  if (together && xmc_local_id() == 0) {
     volatile xmc_u64 at = (xmc_u64)(size_t)scratch;
-    xmc_group_malloc(heap, xmc_caller(), xmc_work_item(), at, items);
+    xmc_group_malloc(heap, xmc_caller(), xmc_group_work_item(), at, items);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   return together ? (XMC_GLOBAL void *)(size_t)scratch->of[xmc_local_id()] : xmcMalloc(heap, size);
@@ -42,14 +46,14 @@ XMC_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr,
   (void)scratch;
   xmcFree(heap, ptr);
 #else
-  xmc_u32 items = xmc_group_size(); /* (an id that is kept over a barrier costs PoCL an array) */
+  xmc_u32 items = xmc_group_size();
   int together = items <= XMC_GROUP_MAX;
   if (together)
     scratch->of[xmc_local_id()] = (xmc_u64)(size_t)ptr;
   else
     xmcFree(heap, ptr);
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (xmc_local_id() == 0 && together) {
+  if (together && xmc_local_id() == 0) {
     volatile xmc_u64 at = (xmc_u64)(size_t)scratch;
     xmc_group_free(heap, xmc_caller(), at, items);
   }

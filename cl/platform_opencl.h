@@ -40,6 +40,19 @@ XMC_FN xmc_u64 xmc_work_item(void) {
   return (z * get_global_size(1) + y) * get_global_size(0) + x;
 }
 
+#if !XMC_SIMT
+/* That of the group's first work-item */
+XMC_FN xmc_u64 xmc_group_work_item(void) {
+#if __OPENCL_C_VERSION__ >= 200 /* the last group may be smaller there */
+  xmc_u64 x = get_enqueued_local_size(0), y = get_enqueued_local_size(1), z = get_enqueued_local_size(2);
+#else
+  xmc_u64 x = get_local_size(0), y = get_local_size(1), z = get_local_size(2);
+#endif
+  return (get_group_id(2) * z * get_global_size(1) + get_group_id(1) * y) * get_global_size(0) +
+         get_group_id(0) * x;
+}
+#endif
+
 #ifndef XMC_HAS_SLOT
 /* On CPU devices a work-group runs on one thread, and where there are many groups a thread takes tens of them in a row:
  * these share a slot, whose blocks are still in that thread's caches. On GPUs groups that run at the same time are usually

@@ -126,10 +126,37 @@ static void bad_frees(test_env *env) {
     }
 }
 
+/* A failure is reported as the group's first work-item's, whatever the shape of the range; where each work-item is served by
+ * itself, as one of the group's. */
+static void failure(test_env *env) {
+  const size_t offset[] = {5, 3, 1}, global[] = {12, 6, 4}, local[] = {4, 3, 2};
+  xmc_heap heap = test_heap(env, 1u << 20);
+  cl_kernel kernel = test_kernel(env, heap, "collective.cl", "collective_failure", NULL);
+  const char *options = xmcGetBuildOptions(heap);
+  int each = strstr(options, "XMC_SIMT=1") || !strstr(options, "XMC_DEBUG=0");
+  size_t group, x, y, z, id;
+  if (env->device->max_local < 24)
+    skip();
+  for (group = 0; group < 12; group++) {
+    test_args(kernel, "hUu", heap, (cl_ulong)2 << 20, (cl_uint)group);
+    CL_OK(xmcResetHeap(heap, env->queue));
+    CL_OK(clEnqueueNDRangeKernel(env->queue, kernel, 3, offset, global, local, 0, NULL, NULL));
+    CL_OK(clFinish(env->queue));
+    assert_int_equal(test_intact(env, heap).failed_requests, 24);
+    id = (size_t)test_intact(env, heap).first_failure_id;
+    x = id % 12;
+    y = id / 12 % 6;
+    z = id / 72;
+    assert_int_equal(z / 2 * 6 + y / 3 * 3 + x / 4, group);
+    if (!each)
+      assert_int_equal(x % 4 + y % 3 + z % 2, 0);
+  }
+}
+
 int main(int argc, char **argv) {
   static const test_case cases[] = {
       TEST(work_groups, SPREAD_AXES), TEST(one_size, SPREAD_AXES),  TEST(sub_groups, SPREAD_AXES),
-      TEST(exhausted, SPREAD_AXES),   TEST(bad_frees, SPREAD_AXES),
+      TEST(exhausted, SPREAD_AXES),   TEST(bad_frees, SPREAD_AXES), TEST(failure, SPREAD_AXES),
   };
   return test_main("collective", cases, sizeof cases / sizeof *cases, argc, argv);
 }

@@ -33,8 +33,8 @@ static inline void collective_record(__global xmcHeap *heap, __global test_block
 }
 
 #define COLLECTIVE(name, scratch, malloc_call, free_call) \
-  __kernel void name(__global xmcHeap *heap, __global test_block *blocks, uint mode, ulong base, uint rounds, \
-                     uint free_mode, uint tag) { \
+  __kernel void name(__global xmcHeap *heap, __global test_block *blocks, uint mode, ulong base, \
+                     uint rounds, uint free_mode, uint tag) { \
     uint id = (uint)get_global_id(0), round, errors = 0; \
     scratch; \
     for (round = 0; round < rounds; round++) { \
@@ -56,8 +56,8 @@ static inline void collective_record(__global xmcHeap *heap, __global test_block
     } \
   }
 
-COLLECTIVE(collective_group, __local xmcGroupScratch scratch, xmcMallocWorkGroup(heap, (size_t)size, &scratch),
-           xmcFreeWorkGroup(heap, mine, &scratch))
+COLLECTIVE(collective_group, __local xmcGroupScratch scratch,
+           xmcMallocWorkGroup(heap, (size_t)size, &scratch), xmcFreeWorkGroup(heap, mine, &scratch))
 
 #if XMC_HAS_SUBGROUPS
 COLLECTIVE(collective_sub_group, (void)0, xmcMallocSubGroup(heap, (size_t)size), xmcFreeSubGroup(heap, mine))
@@ -85,4 +85,12 @@ __kernel void collective_bad(__global xmcHeap *heap, ulong size, uint what) {
   xmcFreeWorkGroup(heap, bad, &scratch);
   if (what == 0)
     xmcFreeWorkGroup(heap, bad, &scratch);
+}
+
+/* One group, by linear number, wants more than the heap has. */
+__kernel void collective_failure(__global xmcHeap *heap, ulong size, uint which) {
+  __local xmcGroupScratch scratch;
+  size_t group =
+      (get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + get_group_id(0);
+  xmcFreeWorkGroup(heap, xmcMallocWorkGroup(heap, group == which ? (size_t)size : 16, &scratch), &scratch);
 }
