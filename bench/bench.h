@@ -129,7 +129,7 @@ typedef struct bench_series {
 void bench_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* True while the row wants another round. */
 int bench_more(const bench *b, const bench_series *s);
-void bench_sample(bench_series *s, double ms);
+void bench_sample(const bench *b, bench_series *s, double ms);
 double bench_median(const bench_series *s);
 /* The row, so that the caller may set its floor. `as`: the workload whose rows it is compared with. */
 bench_row *bench_add(bench *b, const char *allocator, const char *workload, const char *as, size_t threads,

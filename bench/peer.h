@@ -47,11 +47,11 @@ static inline int peer_more(const peer_series *s, const peer_options *o) {
          peer_seconds() - s->since < o->seconds;
 }
 
-static inline void peer_sample(peer_series *s, double ms) {
+static inline void peer_sample(peer_series *s, const peer_options *o, double ms) {
   if (!s->warm) {
     s->cold = ms;
     s->since = peer_seconds();
-  } else {
+  } else if (o->threads == 1 || peer_seconds() - s->since >= BENCH_SETTLE) {
     s->ms[s->rounds++] = ms;
   }
   s->warm = 1;

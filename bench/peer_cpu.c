@@ -159,7 +159,7 @@ static void run_case(const peer_options *o, const peer_case *c, job *j, worker *
   j->nulls = j->bad = 0;
   if (strcmp(c->workload, "W1") == 0 || strcmp(c->workload, "W6churn") == 0) {
     while (peer_more(&series, o))
-      peer_sample(&series, phase(j, workers, c->workload[1] == '1' ? do_pairs : do_churn));
+      peer_sample(&series, o, phase(j, workers, c->workload[1] == '1' ? do_pairs : do_churn));
     peer_print(o, c, "", &series, j->nulls, j->bad);
     return;
   }
@@ -167,9 +167,9 @@ static void run_case(const peer_options *o, const peer_case *c, job *j, worker *
   if (j->blocks == NULL)
     return;
   while (peer_more(&series, o)) {
-    peer_sample(&series, phase(j, workers, c->workload[1] == '7' ? do_overlap : do_allocs));
+    peer_sample(&series, o, phase(j, workers, c->workload[1] == '7' ? do_overlap : do_allocs));
     phase(j, workers, do_checks);
-    peer_sample(&frees, phase(j, workers, do_frees));
+    peer_sample(&frees, o, phase(j, workers, do_frees));
   }
   free(j->blocks);
   peer_print(o, c, c->workload[1] == '7' ? "" : "alloc", &series, j->nulls, j->bad);

@@ -133,7 +133,7 @@ static void run_case(const peer_options *o, const peer_case *c) {
         pair<<<(launched + 255u) / 256u, 256>>>(c->bytes, c->lanes);
       else
         churn<<<groups, 256>>>(count);
-      peer_sample(&series, stop());
+      peer_sample(&series, o, stop());
     }
     read_failures(counters);
     peer_print(o, c, "", &series, counters[0], counters[1]);
@@ -146,11 +146,11 @@ static void run_case(const peer_options *o, const peer_case *c) {
       overlap<<<groups, 256>>>(blocks, count);
     else
       alloc<<<groups, 256>>>(blocks, count, c->low, c->bytes);
-    peer_sample(&series, stop());
+    peer_sample(&series, o, stop());
     check<<<groups, 256>>>(blocks, count);
     start();
     release<<<groups, 256>>>(blocks, count);
-    peer_sample(&frees, stop());
+    peer_sample(&frees, o, stop());
   }
   read_failures(counters);
   TRY(cudaFree(blocks));

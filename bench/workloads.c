@@ -23,7 +23,7 @@ static int pair_floor(bench *b, xmc_heap heap, cl_uint bytes, cl_uint lanes, siz
   while (bench_more(b, &series)) {
     double sample;
     BENCH_TRY(bench_launch(b, kernel, launched, &sample));
-    bench_sample(&series, sample);
+    bench_sample(b, &series, sample);
   }
   *ms = bench_median(&series);
 cleanup:
@@ -50,7 +50,7 @@ int bench_pair(bench *b, xmc_heap heap, const char *workload, const char *as, si
   bench_begin("%s %s%u bytes, %u of %u lanes", workload, params, bytes, lanes, BENCH_LANES);
   while (bench_more(b, &series)) {
     BENCH_TRY(bench_launch(b, pair, launched, &sample));
-    bench_sample(&series, sample);
+    bench_sample(b, &series, sample);
   }
   BENCH_TRY(bench_launch(b, check, launched, NULL));
   BENCH_TRY(bench_counters_read(b, counters));
@@ -89,9 +89,9 @@ static int alloc_floor(bench *b, xmc_heap heap, size_t count, cl_uint low, cl_ui
   while (bench_more(b, &allocs)) {
     double sample;
     BENCH_TRY(bench_launch(b, alloc, count, &sample));
-    bench_sample(&allocs, sample);
+    bench_sample(b, &allocs, sample);
     BENCH_TRY(bench_launch(b, release, count, &sample));
-    bench_sample(&frees, sample);
+    bench_sample(b, &frees, sample);
   }
   *alloc_ms = bench_median(&allocs);
   *free_ms = bench_median(&frees);
@@ -144,10 +144,10 @@ int bench_alloc(bench *b, xmc_heap heap, const char *workload, const char *as, s
   bench_begin("%s %u to %u bytes, %zu work-items", workload, low, high, count);
   while (bench_more(b, &series[0])) {
     BENCH_TRY(bench_launch(b, alloc, count, &sample));
-    bench_sample(&series[0], sample);
+    bench_sample(b, &series[0], sample);
     BENCH_TRY(bench_launch(b, check, count, NULL));
     BENCH_TRY(bench_launch(b, release, count, &sample));
-    bench_sample(&series[1], sample);
+    bench_sample(b, &series[1], sample);
   }
   BENCH_TRY(bench_counters_read(b, counters));
   BENCH_TRY(alloc_floor(b, heap, count, low, high, &floors[0], &floors[1]));

@@ -28,7 +28,7 @@ static int device_latency(bench *b, xmc_heap heap, cl_uint size, cl_uint count) 
     while (bench_more(b, &series[first]))
       for (int i = first; i < first + 2; i++) {
         BENCH_TRY(bench_launch(b, kernel[i], 1, &sample));
-        bench_sample(&series[i], sample / count);
+        bench_sample(b, &series[i], sample / count);
       }
   }
   BENCH_TRY(bench_counters_read(b, counters));
@@ -69,7 +69,7 @@ static int host_latency(bench *b, cl_uint size, int used) {
       BENCH_CL(clReleaseMemObject(memory));
       memory = NULL;
     }
-    bench_sample(&series, (bench_seconds() - start) * 1e3 / TURNS);
+    bench_sample(b, &series, (bench_seconds() - start) * 1e3 / TURNS);
   }
   row = bench_add(b, used ? "host_used" : "host_buffer", "latency", "latency", 1, size, bench_median(&series),
                   0, "op=clCreateBuffer+%sclReleaseMemObject;reps=%d;cold=%.6f", used ? "write+" : "",
@@ -112,7 +112,7 @@ static int init_floor(bench *b, cl_kernel touch, size_t bytes, bench_series *ser
     BENCH_TRY(bench_arguments(touch, "mum", memory, 1u, memory));
     BENCH_CL(clEnqueueNDRangeKernel(b->queue, touch, 1, NULL, &one, NULL, 0, NULL, NULL));
     BENCH_CL(clFinish(b->queue));
-    bench_sample(series, (bench_seconds() - start) * 1e3);
+    bench_sample(b, series, (bench_seconds() - start) * 1e3);
     BENCH_CL(clReleaseMemObject(memory));
     memory = NULL;
   }
@@ -144,14 +144,14 @@ int bench_run_init(bench *b) {
         status = bytes == (size_t)1 << 20; /* more than the device has free */
         goto cleanup;
       }
-      bench_sample(&create, (bench_seconds() - start) * 1e3);
+      bench_sample(b, &create, (bench_seconds() - start) * 1e3);
       if (touch == NULL && (touch = bench_kernel(b, heap, "cas.cl", "cas_plain", 0)) == NULL) {
         status = 1;
         goto cleanup;
       }
       start = bench_seconds();
       BENCH_CL(xmcResetHeap(heap, b->queue));
-      bench_sample(&reset, (bench_seconds() - start) * 1e3);
+      bench_sample(b, &reset, (bench_seconds() - start) * 1e3);
       BENCH_CL(xmcReleaseHeap(heap));
       heap = NULL;
     }
@@ -183,7 +183,7 @@ static int collective_pair(bench *b, xmc_heap heap, const char *call, cl_uint si
   while (bench_more(b, &series)) {
     double sample;
     BENCH_TRY(bench_launch(b, kernel, b->options.workers, &sample));
-    bench_sample(&series, sample);
+    bench_sample(b, &series, sample);
   }
   BENCH_CL(xmcGetHeapStats(heap, b->queue, &after));
   snprintf(name, sizeof name, "xmc_%s", call);
@@ -221,10 +221,10 @@ static int collective_alloc(bench *b, xmc_heap heap, const char *call, cl_uint s
   while (bench_more(b, &series[0])) {
     double sample;
     BENCH_TRY(bench_launch(b, alloc, count, &sample));
-    bench_sample(&series[0], sample);
+    bench_sample(b, &series[0], sample);
     BENCH_TRY(bench_launch(b, check, count, NULL));
     BENCH_TRY(bench_launch(b, release, count, &sample));
-    bench_sample(&series[1], sample);
+    bench_sample(b, &series[1], sample);
   }
   BENCH_TRY(bench_counters_read(b, counters));
   BENCH_CL(xmcGetHeapStats(heap, b->queue, &after));

@@ -83,12 +83,12 @@ static int threads_row(bench *b, xmc_heap heap, size_t threads, const char *para
   bench_begin("threads %s%zu", params, threads);
   while (bench_more(b, &series)) {
     BENCH_TRY(bench_launch(b, kernel, threads, &sample));
-    bench_sample(&series, sample);
+    bench_sample(b, &series, sample);
   }
   BENCH_TRY(bench_counters_read(b, counters));
   while (bench_more(b, &floors)) {
     BENCH_TRY(bench_launch(b, floor, threads, &sample));
-    bench_sample(&floors, sample);
+    bench_sample(b, &floors, sample);
   }
   bench_add(b, "xmc", "threads", "threads", threads, BYTES, bench_median(&series), counters[0],
             "%srounds=%u;reps=%d;cold=%.4f", params, rounds, series.rounds, series.cold)
@@ -133,7 +133,7 @@ static int cas_row(bench *b, cl_kernel kernel, const char *name, cl_mem word, cl
     BENCH_CL(clEnqueueFillBuffer(b->queue, word, &zero, sizeof zero, 0, sizeof zero, 0, NULL, NULL));
     BENCH_CL(clEnqueueFillBuffer(b->queue, taken, &none, sizeof none, 0, count * sizeof none, 0, NULL, NULL));
     BENCH_TRY(bench_launch(b, kernel, count / lanes * BENCH_LANES, &sample));
-    bench_sample(&series, sample);
+    bench_sample(b, &series, sample);
     BENCH_CL(clEnqueueReadBuffer(b->queue, word, CL_TRUE, 0, sizeof last, &last, 0, NULL, NULL));
     BENCH_CL(clEnqueueReadBuffer(b->queue, taken, CL_TRUE, 0, count * sizeof none, numbers, 0, NULL, NULL));
     failures += last != count;

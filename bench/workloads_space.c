@@ -141,13 +141,13 @@ int bench_run_churn(bench *b) {
   bench_begin("churn, %zu work-items", count);
   while (bench_more(b, &series)) {
     BENCH_TRY(bench_launch(b, churn, count, &sample));
-    bench_sample(&series, sample);
+    bench_sample(b, &series, sample);
   }
   BENCH_TRY(bench_counters_read(b, counters));
   while (plain && bench_more(b, &floor)) {
     BENCH_TRY(bench_arguments(churn_floor, "mum", plain, (cl_uint)ROUNDS, b->counters));
     BENCH_TRY(bench_launch(b, churn_floor, count, &sample));
-    bench_sample(&floor, sample);
+    bench_sample(b, &floor, sample);
   }
   bench_add(b, "xmc", "W6churn", "W6churn", count, HIGH, bench_median(&series), counters[0] + counters[1],
             "rounds=%d;slots=%d;reps=%d;cold=%.4f;nulls=%u;bad=%u", ROUNDS, SLOTS, series.rounds, series.cold,
@@ -214,7 +214,7 @@ int bench_run_overlap(bench *b) {
   bench_begin("overlap, %zu work-items", count);
   while (bench_more(b, &series)) {
     BENCH_TRY(bench_launch(b, alloc, count, &sample));
-    bench_sample(&series, sample);
+    bench_sample(b, &series, sample);
     BENCH_TRY(bench_launch(b, check, count, NULL));
     BENCH_TRY(inspect(b, count, &overlaps, &align));
     worst = overlaps > worst ? overlaps : worst;
@@ -224,7 +224,7 @@ int bench_run_overlap(bench *b) {
   while (plain && bench_more(b, &floors)) {
     BENCH_TRY(bench_arguments(floor, "mm", plain, refs));
     BENCH_TRY(bench_launch(b, floor, count, &sample));
-    bench_sample(&floors, sample);
+    bench_sample(b, &floors, sample);
   }
   bench_add(b, "xmc", "W7overlap", "W7overlap", count, BYTES, bench_median(&series),
             counters[0] + counters[1] + worst,

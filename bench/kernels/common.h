@@ -10,6 +10,7 @@
 #define BENCH_CHURN_LOW 8u
 #define BENCH_CHURN_HIGH 512u
 #define BENCH_OVERLAP_WORDS 6u /* overlap: 24 bytes */
+#define BENCH_SETTLE 0.2       /* seconds: rounds on several threads of the host do not count before */
 
 /* Every bit of x moves every bit of the result (the finish of MurmurHash3). */
 BENCH_FN unsigned int bench_hash(unsigned int x) {
