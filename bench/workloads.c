@@ -86,7 +86,7 @@ static int alloc_floor(bench *b, xmc_heap heap, size_t count, cl_uint low, cl_ui
   else
     BENCH_TRY(bench_arguments(alloc, "mmu", plain, b->refs, stride));
   BENCH_TRY(bench_arguments(release, "mm", b->refs, b->counters));
-  while (bench_more(b, &allocs)) {
+  while (bench_more(b, &frees)) {
     double sample;
     BENCH_TRY(bench_launch(b, alloc, count, &sample));
     bench_sample(b, &allocs, sample);
@@ -142,7 +142,7 @@ int bench_alloc(bench *b, xmc_heap heap, const char *workload, const char *as, s
   BENCH_TRY(bench_arguments(release, "hm", heap, refs));
   BENCH_TRY(bench_counters_clear(b));
   bench_begin("%s %u to %u bytes, %zu work-items", workload, low, high, count);
-  while (bench_more(b, &series[0])) {
+  while (bench_more(b, &series[1])) {
     BENCH_TRY(bench_launch(b, alloc, count, &sample));
     bench_sample(b, &series[0], sample);
     BENCH_TRY(bench_launch(b, check, count, NULL));

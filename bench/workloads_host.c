@@ -25,7 +25,7 @@ static int device_latency(bench *b, xmc_heap heap, cl_uint size, cl_uint count) 
   BENCH_TRY(bench_counters_clear(b));
   for (int first = 0; first < (plain ? 4 : 2); first += 2) {
     bench_begin("latency %u bytes", size);
-    while (bench_more(b, &series[first]))
+    while (bench_more(b, &series[first + 1]))
       for (int i = first; i < first + 2; i++) {
         BENCH_TRY(bench_launch(b, kernel[i], 1, &sample));
         bench_sample(b, &series[i], sample / count);
@@ -218,7 +218,7 @@ static int collective_alloc(bench *b, xmc_heap heap, const char *call, cl_uint s
   BENCH_TRY(bench_counters_clear(b));
   BENCH_CL(xmcGetHeapStats(heap, b->queue, &before));
   bench_begin("collective alloc, %s, %u bytes", call, size);
-  while (bench_more(b, &series[0])) {
+  while (bench_more(b, &series[1])) {
     double sample;
     BENCH_TRY(bench_launch(b, alloc, count, &sample));
     bench_sample(b, &series[0], sample);
