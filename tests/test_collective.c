@@ -3,11 +3,6 @@
 
 static const size_t locals[] = {1, 7, 32, 33, 64, 128, 256, 1024};
 
-/* PoCL 6.0 brings the process down when a kernel with any sub-group function runs in groups of 1 or 2. */
-static size_t least_local(const char *name, xmc_heap heap) {
-  return !strcmp(name, "collective_sub_group") && !strstr(xmcGetBuildOptions(heap), "XMC_SIMT=1") ? 3 : 1;
-}
-
 /* A launch, and all its blocks are checked and freed. */
 static void launch_and_check(test_env *env, xmc_heap heap, test_blocks *b, cl_kernel kernel, size_t count,
                              size_t local, cl_uint mode, size_t base, cl_uint free_mode) {
@@ -32,7 +27,7 @@ static void rounds(test_env *env, const char *name) {
   cl_uint mode, free_mode;
   for (l = 0; l < sizeof locals / sizeof *locals && locals[l] <= env->device->max_local; l++) {
     size_t groups = locals[l] < 32 ? most / 64 : most / locals[l];
-    if (locals[l] < least_local(name, heap) || locals[l] > test_scaled(env, 256, 1024, 1024))
+    if (locals[l] > test_scaled(env, 256, 1024, 1024))
       continue;
     for (mode = 0; mode < 4; mode++)
       for (free_mode = 0; free_mode < 3; free_mode++)
@@ -69,8 +64,6 @@ static void sub_groups(test_env *env) {
     print_message("           sub-group collectives: this device has none\n");
     skip();
   }
-  print_message("           sub-group collectives run%s\n",
-                strstr(xmcGetBuildOptions(heap), "XMC_SIMT=1") ? " in lock step" : " on sub_group_ballot");
   rounds(env, "collective_sub_group");
 }
 
