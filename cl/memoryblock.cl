@@ -220,16 +220,17 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
   }
 }
 
-/* The span where a slot looks first for Memoryblocks, and from there downwards. The slots share the heap, and of 64 that follow
- * each other the lower ones lie as far from each other as they can: few sub-groups, which have the first slots of each
- * multiprocessor, have as much more room each. */
+/* The span where a slot looks first for Memoryblocks, and from there downwards. The slots share the heap, and some of them are as
+ * far from each other as they can be: the first ones of each 64, and those of few multiprocessors (which have 64 each). */
 XMC_FN xmc_u32 xmc_memoryblock_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me) {
   XMC_AFRESH64(heap);
   xmc_u32 slot = xmc_slot_hint(me, xmc_heap_lanes(heap)), low = slot & 63u;
+  xmc_u32 rows = (xmc_heap_lanes(heap) + 63u) >> 6;
   low = (low & 0x15u) << 1 | (low >> 1 & 0x15u); /* its six bits the other way round */
   low = (low & 3u) << 4 | (low & 12u) | low >> 4;
-  return xmc_heap_spans(heap) - 1u -
-         ((slot & ~63u) | low) * xmc_heap_spans(heap) / ((xmc_heap_lanes(heap) + 63u) & ~63u);
+  slot = (slot & ~63u) + low * (rows | 1u); /* less than twice all */
+  slot = slot < rows * 64u ? slot : slot - rows * 64u;
+  return xmc_heap_spans(heap) - 1u - slot * xmc_heap_spans(heap) / (rows * 64u);
 }
 
 /* Claims up to `want` runs of `pages` pages, 1 to 64, in one span: their mask, and the span in *at. Looks in span `near`

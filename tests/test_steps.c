@@ -124,7 +124,31 @@ static void bounds(void **state) {
     bounded(cases[i].mib, cases[i].bytes, cases[i].rounds, cases[i].alloc, cases[i].free);
 }
 
+/* Sub-groups of few multiprocessors, eight each, look for Memoryblocks all over the heap. */
+static void homes(void **state) {
+  static const uint32_t lanes[] = {1, 64, 100, 128, 192, 256};
+  xmcHeap *heap = core_heap((size_t)128 << 20, CORE_SLOTS_DEFAULT, 0, XMC_COALESCING);
+  uint32_t first, second, i, j, seen[8];
+  (void)state;
+  assert_true(xmc_heap_spans(heap) > 100);
+  for (first = 0; first < 3; first++)
+    for (second = first + 1; second < 4; second++) {
+      memset(seen, 0, sizeof seen);
+      for (i = 0; i < 16; i++)
+        seen[xmc_memoryblock_home(heap, (i < 8 ? first : second) * 64u + i % 8u) * 8u /
+             xmc_heap_spans(heap)]++;
+      for (i = 0; i < 8; i++)
+        if (seen[i] < 1 || seen[i] > 3)
+          fail_msg("multiprocessors %u and %u: %u of 16 homes in an eighth of the heap", first, second,
+                   seen[i]);
+    }
+  for (i = 0; i < sizeof lanes / sizeof *lanes; i++)
+    for (heap->lanes = lanes[i], j = 0; j < lanes[i]; j++)
+      assert_true(xmc_memoryblock_home(heap, j) < xmc_heap_spans(heap));
+  core_heap_free(heap);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(bounds)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(bounds), cmocka_unit_test(homes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
