@@ -127,7 +127,7 @@ typedef struct bench_series {
 
 /* Shows a row as under way. */
 void bench_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* True while the row wants another round. */
+/* True while the row wants another round; of two series that which is sampled last counts. */
 int bench_more(const bench *b, const bench_series *s);
 void bench_sample(const bench *b, bench_series *s, double ms);
 double bench_median(const bench_series *s);

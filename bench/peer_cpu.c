@@ -166,7 +166,7 @@ static void run_case(const peer_options *o, const peer_case *c, job *j, worker *
   j->blocks = calloc(c->count, sizeof *j->blocks);
   if (j->blocks == NULL)
     return;
-  while (peer_more(c->workload[1] == '7' ? &series : &frees, o)) {
+  while (peer_more(&frees, o)) {
     peer_sample(&series, o, phase(j, workers, c->workload[1] == '7' ? do_overlap : do_allocs));
     phase(j, workers, do_checks);
     peer_sample(&frees, o, phase(j, workers, do_frees));

@@ -3,8 +3,8 @@
  * Convergence: collective. Every work-item of the group calls, the same number of times, none returned
  * earlier; one that wants nothing passes size 0 or ptr NULL. Blocks may be freed by any of the free calls.
  *
- * Where work-items run in lock step these are xmcMalloc and xmcFree, which coalesce by themselves. On other devices, too, those
- * for sub-groups are; a work-group runs as one thread between barriers there, so its first work-item serves all:
+ * For sub-groups these are xmcMalloc and xmcFree, and for work-groups, too, where work-items run in lock step: they coalesce by
+ * themselves. On other devices a work-group runs as one thread between barriers, so its first work-item serves all:
  *
  *   size[i], or pointer[i]  |  barrier  |  item 0: all of them (group.cl)  |  barrier  |  pointer[i]
  *

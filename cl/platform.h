@@ -55,8 +55,8 @@
 #define XMC_SIMT XMC_NVIDIA
 #endif
 
-/* Sub-group collectives by ballot, broadcast and scan, called by every work-item of the sub-group: the
- * host library's probe sets it where they give right answers. In lock step they are always there. */
+/* Are there sub-groups, and so their calls? The host library sets it where the device declares ballots. In lock step they are
+ * always there. */
 #ifndef XMC_HAS_SUBGROUPS
 #define XMC_HAS_SUBGROUPS XMC_SIMT
 #endif

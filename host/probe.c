@@ -6,7 +6,7 @@
  *   device-scope C11 atomics        OpenCL C 3.0 (2.0 before that); with lanes on GPUs that have them
  *   cl_khr_int64_*_atomics          OpenCL C 1.2
  *
- * Sub-group collectives are probed beside it. The answers are kept for the life of the process.
+ * The answers are kept for the life of the process.
  */
 #include "probe.h"
 #include <pthread.h>
@@ -83,20 +83,11 @@ static cl_int xmc_choose_path(const xmc_bench *bench, const char *extensions, cl
   return xmc_has_word(extensions, "cl_khr_int64_base_atomics") ? XMC_DEVICE_UNUSABLE : XMC_NO_INT64_ATOMICS;
 }
 
-static void xmc_choose_subgroups(const xmc_bench *bench, const char *extensions) {
-  static const xmc_settings plain = {XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0};
-  xmc_probe *probe = bench->probe;
-  char options[XMC_OPTIONS_BYTES];
-  if (!xmc_has_word(extensions, "cl_khr_subgroup_ballot")) {
-    xmc_say(probe, "sub-group collectives: none (no cl_khr_subgroup_ballot)");
-    return;
-  }
-  xmc_say(probe, "sub-group collectives:");
-  probe->subgroups = 1;
-  xmc_write_options(probe, &plain, options);
-  probe->subgroups = xmc_subgroups_work(bench, options);
-  if (probe->subgroups)
-    xmc_say(probe, "  ballot, broadcast and scan compute right: taken");
+/* Their calls are the plain ones, so nothing has to work but those. */
+static void xmc_choose_subgroups(xmc_probe *probe, const char *extensions) {
+  probe->subgroups = xmc_has_word(extensions, "cl_khr_subgroup_ballot");
+  xmc_say(probe, "sub-group collectives: %s",
+          probe->subgroups ? "the plain calls" : "none (no cl_khr_subgroup_ballot)");
 }
 
 /* Atomics at the scope of all SVM devices: part of OpenCL 2, an option of 3 */
@@ -225,7 +216,7 @@ static cl_int xmc_probe_now(cl_context context, cl_device_id device, xmc_probe *
     goto cleanup;
   probe->status = xmc_choose_path(&bench, extensions, version);
   if (probe->status == CL_SUCCESS) {
-    xmc_choose_subgroups(&bench, extensions);
+    xmc_choose_subgroups(probe, extensions);
     xmc_choose_svm(&bench, version);
     xmc_choose_program_scope(&bench, version);
   }

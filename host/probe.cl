@@ -1,5 +1,5 @@
 /* What the host library runs once on each device to see whether a path works: the platform's atomics and
- * lanes, and the sub-group functions. The host checks the results (host/probe.c).
+ * lanes. The host checks the results (host/probe.c).
  */
 #include "arena.h"
 #include "platform.h"
@@ -69,20 +69,5 @@ __kernel void xmc_probe_use_kept(__global ulong *out) {
     out[0] = 1;
     xmc_probe_kept[1] = xmc_probe_kept[0] + 1;
   }
-}
-#endif
-
-#if XMC_HAS_SUBGROUPS
-#pragma OPENCL EXTENSION cl_khr_subgroups : enable
-#pragma OPENCL EXTENSION cl_khr_subgroup_ballot : enable
-/* 8 words a work-item: the ballot of every third, its exclusive scan, the first lane's id, lane, sub-group */
-__kernel void xmc_probe_subgroups(__global uint *out) {
-  uint id = (uint)get_global_id(0);
-  uint vote = id % 3u == 0;
-  uint4 ballot = sub_group_ballot(vote);
-  uint before = sub_group_scan_exclusive_add(vote);
-  uint first = sub_group_broadcast(id, 0);
-  vstore4(ballot, 2 * id, out);
-  vstore4((uint4)(before, first, get_sub_group_local_id(), get_sub_group_id()), 2 * id + 1, out);
 }
 #endif

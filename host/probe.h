@@ -17,7 +17,6 @@ void xmc_say(xmc_probe *probe, const char *format, ...) __attribute__((format(pr
  * not, it says why. */
 int xmc_atomics_work(const xmc_bench *bench, const char *options);
 int xmc_lanes_work(const xmc_bench *bench, const char *options);
-int xmc_subgroups_work(const xmc_bench *bench, const char *options);
 /* 1: the whole library builds. */
 int xmc_library_builds(const xmc_bench *bench, const char *options);
 /* 1: kernels see a buffer made of an SVM pointer at that address, and what they write there is seen. */

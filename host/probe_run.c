@@ -111,37 +111,6 @@ int xmc_lanes_work(const xmc_bench *bench, const char *options) {
   return 0;
 }
 
-/* Results of xmc_probe_subgroups against what the lanes and sub-groups that it reports must give */
-static int xmc_subgroups_right(const cl_uint (*out)[8]) {
-  unsigned i, j;
-  for (i = 0; i < XMC_PROBE_ITEMS; i++) {
-    cl_uint lane = out[i][6], sub_group = out[i][7], before = 0, first = XMC_NONE, ballot[4] = {0};
-    unsigned group = i / XMC_PROBE_GROUP * XMC_PROBE_GROUP;
-    for (j = group; j < group + XMC_PROBE_GROUP; j++)
-      if (out[j][7] == sub_group) {
-        if (out[j][6] == 0)
-          first = j;
-        if (j % 3 == 0 && out[j][6] < lane)
-          before++;
-        if (j % 3 == 0 && out[j][6] < 128)
-          ballot[out[j][6] / 32] |= 1u << out[j][6] % 32;
-      }
-    if (memcmp(ballot, out[i], sizeof ballot) != 0 || out[i][4] != before || out[i][5] != first)
-      return 0;
-  }
-  return 1;
-}
-
-int xmc_subgroups_work(const xmc_bench *bench, const char *options) {
-  cl_uint out[XMC_PROBE_ITEMS][8] = {{0}};
-  if (!xmc_try(bench, options, "xmc_probe_subgroups", NULL, out, sizeof out))
-    return 0;
-  if (xmc_subgroups_right((const cl_uint(*)[8])out))
-    return 1;
-  xmc_say(bench->probe, "  sub-group functions give wrong results");
-  return 0;
-}
-
 int xmc_library_builds(const xmc_bench *bench, const char *options) {
   char log[2048] = "";
   cl_program program = NULL;

@@ -33,8 +33,7 @@ static int print_device(cl_device_id device) {
   if (status == CL_SUCCESS) {
     printf("  lanes    %s\n",
            probe.simt ? "work-items that call together are coalesced" : "each work-item is served alone");
-    printf("  groups   work-group collectives%s\n",
-           probe.subgroups ? " and sub-group collectives (ballot)" : "");
+    printf("  groups   work-group collectives%s\n", probe.subgroups ? " and sub-group collectives" : "");
     printf("  arena    up to %llu MiB, buffer%s%s\n", (unsigned long long)(probe.max_bytes >> 20),
            probe.svm ? ", SVM" : "", probe.svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER ? ", fine-grained SVM" : "");
     print_options(&probe);
