@@ -67,7 +67,7 @@ typedef struct bench {
   int cpu; /* a CPU device */
   int nvidia;
   cl_uint units;
-  size_t max_alloc;
+  size_t memory, max_alloc; /* of the device; of one buffer */
   size_t heap_bytes; /* the heap of most workloads */
   xmc_heap heap;     /* that heap, made when first asked for */
   cl_mem counters;   /* two uints: NULLs, mismatches */

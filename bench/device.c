@@ -112,6 +112,8 @@ static void query_device(bench *b) {
   clGetDeviceInfo(b->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof b->units, &b->units, NULL);
   clGetDeviceInfo(b->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof size, &size, NULL);
   b->max_alloc = (size_t)size;
+  clGetDeviceInfo(b->device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof size, &size, NULL);
+  b->memory = (size_t)size;
   b->cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
   b->nvidia = contains(b->platform_name, "nvidia");
   b->heap_bytes = b->options.heap;

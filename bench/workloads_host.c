@@ -122,6 +122,27 @@ cleanup:
   return status;
 }
 
+/* Heaps that stay while further ones are made. Where memory was given back a moment before, drivers may have
+ * work left to do on it. */
+static void init_kept(bench *b, size_t bytes) {
+  size_t count = 0;
+  bench_series create = {0};
+  xmc_heap heaps[BENCH_MAX_REPEAT + 1];
+  while (bench_more(b, &create) && count < BENCH_MAX_REPEAT && (count + 1) * bytes <= b->memory / 4 * 3) {
+    double start = bench_seconds();
+    heaps[count] = bench_heap_open(b, bytes, -1, -2);
+    if (heaps[count] == NULL)
+      break;
+    count++;
+    bench_sample(b, &create, (bench_seconds() - start) * 1e3);
+  }
+  if (create.rounds > 0)
+    bench_add(b, "xmc", "init", "init", 1, bytes, bench_median(&create), 0,
+              "op=create;kept=yes;reps=%d;cold=%.4f", create.rounds, create.cold);
+  for (size_t i = 0; i < count; i++)
+    xmcReleaseHeap(heaps[i]);
+}
+
 int bench_run_init(bench *b) {
   int status = 0;
   xmc_heap heap = NULL;
@@ -137,6 +158,7 @@ int bench_run_init(bench *b) {
     if (bytes > (size_t)1 << 20 && bytes < (size_t)64 << 20)
       continue;
     bench_begin("init %zu MiB", bytes >> 20);
+    init_kept(b, bytes);
     while (bench_more(b, &create)) {
       double start = bench_seconds();
       heap = bench_heap_open(b, bytes, -1, -2);
