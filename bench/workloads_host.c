@@ -123,8 +123,8 @@ cleanup:
   return status;
 }
 
-/* Heaps that stay while further ones are made, after a pause: drivers clear memory that was given back, and
- * whoever wants it before that is done waits. */
+/* Heaps that stay while further ones are made, after a pause: drivers may clear memory that was given back,
+ * and who wants it before that is done waits. */
 static void init_kept(bench *b, size_t bytes) {
   size_t count = 0;
   bench_series create = {0};
