@@ -68,11 +68,11 @@ typedef struct bench {
   int nvidia;
   cl_uint units;
   size_t memory, max_alloc; /* of the device; of one buffer */
-  size_t heap_bytes; /* the heap of most workloads */
-  xmc_heap heap;     /* that heap, made when first asked for */
-  cl_mem counters;   /* two uints: NULLs, mismatches */
-  cl_mem refs;       /* one reference a work-item */
-  cl_mem plain;      /* the floor's memory; grows */
+  size_t heap_bytes;        /* the heap of most workloads */
+  xmc_heap heap;            /* that heap, made when first asked for */
+  cl_mem counters;          /* two uints: NULLs, mismatches */
+  cl_mem refs;              /* one reference a work-item */
+  cl_mem plain;             /* the floor's memory; grows */
   size_t refs_count, plain_bytes;
   bench_program *programs;
   bench_row *rows;
