@@ -131,7 +131,7 @@ static void init_kept(bench *b, size_t bytes) {
   xmc_heap heaps[BENCH_MAX_REPEAT + 1];
   struct timespec pause = {.tv_nsec = 500000000};
   nanosleep(&pause, NULL);
-  while (bench_more(b, &create) && count < BENCH_MAX_REPEAT && (count + 1) * bytes <= b->memory / 4 * 3) {
+  while (bench_more(b, &create) && (count + 1) * bytes <= b->memory / 4 * 3) {
     double start = bench_seconds();
     heaps[count] = bench_heap_open(b, bytes, -1, -2);
     if (heaps[count] == NULL)
