@@ -141,7 +141,7 @@ XMC_FN void xmc_count_invalid_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const vo
   xmc_add_relaxed64(&heap->invalid_frees, 1);
   xmc_cas_relaxed64(&heap->first_invalid_free, 0, xmc_arena_offset(heap, ptr) + 1u);
 }
-XMC_FN void xmc_count_failure_of(XMC_GLOBAL xmcHeap *heap, size_t size, xmc_u64 id) {
+XMC_COLD_FN void xmc_count_failure_of(XMC_GLOBAL xmcHeap *heap, size_t size, xmc_u64 id) {
   XMC_AFRESH64(heap);
   xmc_add_relaxed64(&heap->failed_requests, 1);
   if (xmc_cas_relaxed64(&heap->first_failure_size, 0, (xmc_u64)size) == 0)

@@ -241,29 +241,26 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_debug_undress(XMC_GLOBAL xmcHeap *heap, XMC_GLO
 
 /* ---- the calls, with the site of the caller ---- */
 
-/* NULL is for the caller to count. */
-XMC_DEBUG_FN XMC_GLOBAL void *xmc_debug_claim(XMC_GLOBAL xmcHeap *heap, size_t align, size_t size,
+/* A dressed block; NULL is for the caller to count. */
+XMC_DEBUG_FN XMC_GLOBAL void *xmc_debug_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t align, size_t size,
                                               xmc_u32 site) {
   xmc_u64 bytes = (xmc_u64)size + XMC_DEBUG_HEADER_BYTES + XMC_DEBUG_MIN_RED_ZONE + (align - 16u);
   XMC_GLOBAL char *block;
   if (size > xmc_data_bytes(heap) || align > XMC_DEBUG_MAX_ALIGN || bytes > xmc_data_bytes(heap))
     return 0;
-  if (bytes > XMC_MAX_CLASS_BYTES)
-    block = xmc_pages_malloc(heap, xmc_caller(), (size_t)bytes, 1);
-  else
-    block = xmc_small_malloc_of(heap, (xmc_u32)bytes);
+  block = xmc_any_malloc(heap, me, (size_t)bytes);
   return block ? xmc_debug_dress(heap, block, align, size, site) : 0;
 }
 
-XMC_DEBUG_FN XMC_GLOBAL void *xmc_debug_aligned(XMC_GLOBAL xmcHeap *heap, size_t alignment, size_t size,
-                                                xmc_u32 site) {
-  XMC_OWN(heap);
+XMC_FN XMC_GLOBAL void *xmc_debug_aligned(XMC_GLOBAL xmcHeap *heap, size_t alignment, size_t size,
+                                          xmc_u32 site) {
   XMC_GLOBAL void *block = 0;
   int is_power = alignment != 0 && alignment >> xmc_lowest64(alignment) == 1u;
+  XMC_OWN(heap);
   if (!xmc_heap_is_ours(heap) || (is_power && size == 0))
     return 0;
   if (is_power)
-    block = xmc_debug_claim(heap, alignment < 16u ? 16u : alignment, size, site);
+    block = xmc_debug_claim(heap, xmc_caller(), alignment < 16u ? 16u : alignment, size, site);
   if (!block)
     xmc_count_failure(heap, size);
   return block;
@@ -273,13 +270,16 @@ XMC_FN XMC_GLOBAL void *xmc_debug_malloc(XMC_GLOBAL xmcHeap *heap, size_t size, 
   return xmc_debug_aligned(heap, 16u, size, site);
 }
 
-XMC_DEBUG_FN void xmc_debug_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
-  XMC_OWN(heap);
+XMC_DEBUG_FN void xmc_debug_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr) {
   XMC_GLOBAL char *block = 0;
   if (ptr && xmc_heap_is_ours(heap))
     block = xmc_debug_undress(heap, (XMC_GLOBAL char *)ptr);
   if (block)
-    xmc_plain_free(heap, block);
+    xmc_block_free(heap, me, block);
+}
+XMC_FN void xmc_debug_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+  XMC_OWN(heap);
+  xmc_debug_release(heap, xmc_caller(), ptr);
 }
 
 XMC_FN size_t xmc_debug_usable_size(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
@@ -290,7 +290,7 @@ XMC_FN size_t xmc_debug_usable_size(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *p
              : 0;
 }
 
-XMC_DEBUG_FN XMC_GLOBAL void *xmc_debug_calloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t size,
+XMC_FN XMC_GLOBAL void *xmc_debug_calloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t size,
                                                xmc_u32 site) {
   size_t bytes = count * size;
   XMC_GLOBAL void *block;
@@ -317,30 +317,35 @@ XMC_COLD_FN void xmc_debug_shrink(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL char *use
                     xmc_debug_site_at(header), xmc_debug_extent(size, front));
 }
 
-/* Moves whenever it can, so that pointers to the old place show. */
-XMC_DEBUG_FN XMC_GLOBAL void *xmc_debug_realloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t size,
-                                                xmc_u32 site) {
-  XMC_OWN(heap);
-  size_t old = xmc_debug_usable_size(heap, ptr), i;
-  XMC_GLOBAL char *to;
-  if (!ptr)
-    return xmc_debug_malloc(heap, size, site);
-  if (size == 0 || !old) { /* what is no block is counted */
-    xmc_debug_free(heap, ptr);
-    return 0;
-  }
-  to = (XMC_GLOBAL char *)xmc_debug_claim(heap, 16u, size, site);
+/* The contents of a live block of `old` bytes in a new block, or, where there is no room for that, as much of them in place
+ * as are wanted; NULL for the caller to count. It moves whenever it can, so that pointers to the old place show. */
+XMC_DEBUG_FN XMC_GLOBAL void *xmc_debug_move(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr,
+                                             size_t old, size_t size, xmc_u32 site) {
+  XMC_GLOBAL char *to = (XMC_GLOBAL char *)xmc_debug_claim(heap, me, 16u, size, site);
+  size_t i;
   if (!to && size <= old) {
     xmc_debug_shrink(heap, (XMC_GLOBAL char *)ptr, size);
     return ptr;
   }
-  if (!to) {
-    xmc_count_failure(heap, size);
-    return 0;
-  }
-  for (i = 0; i < (old < size ? old : size); i++)
+  for (i = 0; to && i < (old < size ? old : size); i++)
     to[i] = ((XMC_GLOBAL char *)ptr)[i];
-  xmc_debug_free(heap, ptr);
+  return to;
+}
+
+XMC_FN XMC_GLOBAL void *xmc_debug_realloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t size,
+                                          xmc_u32 site) {
+  size_t old = xmc_debug_usable_size(heap, ptr);
+  XMC_GLOBAL void *to = 0;
+  XMC_OWN(heap);
+  if (!ptr)
+    return xmc_debug_malloc(heap, size, site);
+  if (size > 0 && old) {
+    to = xmc_debug_move(heap, xmc_caller(), ptr, old, size, site);
+    if (!to)
+      xmc_count_failure(heap, size);
+  }
+  if (size == 0 || !old || (to && to != ptr)) /* what is no block is counted */
+    xmc_debug_free(heap, ptr);
   return to;
 }
 

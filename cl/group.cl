@@ -213,16 +213,7 @@ XMC_FN xmc_u32 xmc_group_serve_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local
 
 /* A request that is served by itself. `id`: the work-item that reports a failure */
 XMC_COLD_FN XMC_GLOBAL char *xmc_group_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 size, xmc_u64 id) {
-  XMC_GLOBAL char *block = 0;
-  xmc_view view;
-  xmc_u32 cls;
-  if (size - 1u < XMC_MAX_CLASS_BYTES) {
-    cls = xmc_class_of((xmc_u32)size);
-    xmc_view_read(heap, cls, &view);
-    block = xmc_class_malloc(heap, me, view, cls);
-  } else if (size > 0) {
-    block = xmc_pages_malloc(heap, me, (size_t)size, 1);
-  }
+  XMC_GLOBAL char *block = xmc_any_malloc(heap, me, (size_t)size);
   if (!block && size > 0)
     xmc_count_failure_of(heap, (size_t)size, id);
   return block;

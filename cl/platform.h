@@ -112,18 +112,15 @@
 #endif
 
 /* Functions off the fast path. On CPU devices they are called: a kernel with all of them in every place that
- * allocates takes minutes to compile. On GPUs calls cost more registers than they save. */
+ * allocates takes minutes to compile. PoCL inlines every function that asks for a work-item's id, and all of its callers up to
+ * the kernel, so only the public calls ask, and hand the answer down as `me`. On GPUs calls cost more registers than they save. */
 #if XMC_SIMT && defined(__OPENCL_C_VERSION__) && !XMC_DEBUG
 #define XMC_COLD_FN XMC_FN
 #else
 #define XMC_COLD_FN static __attribute__((noinline, unused))
 #endif
-/* Debug calls, which NVIDIA's compiler would take minutes to put into every place that allocates. */
-#if XMC_NVIDIA
-#define XMC_DEBUG_FN static __attribute__((noinline))
-#else
-#define XMC_DEBUG_FN XMC_FN
-#endif
+/* Debug calls, which would take compilers minutes to put into every place that allocates. */
+#define XMC_DEBUG_FN static __attribute__((noinline, unused))
 
 #if !defined(__OPENCL_C_VERSION__)
 #include "platform_host.h"

@@ -43,20 +43,28 @@ XMC_FN XMC_GLOBAL char *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, s
 }
 
 /* A block for 0 < size <= XMC_MAX_CLASS_BYTES of class cls; a failure is the caller's to count */
-XMC_FN XMC_GLOBAL char *xmc_small_malloc(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_u32 size) {
+XMC_FN XMC_GLOBAL char *xmc_small_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view, xmc_u32 cls,
+                                         xmc_u32 size) {
 #if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT
   if (size <= XMC_MAX_COMPARTMENT_BYTES)
-    return xmc_compartment_malloc(heap, xmc_caller(), size);
+    return xmc_compartment_malloc(heap, me, size);
 #endif
   (void)size;
-  return xmc_class_malloc(heap, xmc_caller(), view, cls);
+  return xmc_class_malloc(heap, me, view, cls);
 }
 
-XMC_FN XMC_GLOBAL char *xmc_small_malloc_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 size) {
-  xmc_u32 cls = xmc_class_of(size);
+/* A block of any size of a heap that is ours; NULL for size 0. A failure is the caller's to count: nothing below a public
+ * call asks for a work-item's id, so that PoCL keeps this one a call (platform.h). */
+XMC_COLD_FN XMC_GLOBAL char *xmc_any_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t size) {
   xmc_view view;
+  xmc_u32 cls;
+  if (!xmc_heap_is_ours(heap) || size == 0)
+    return 0;
+  if (size > XMC_MAX_CLASS_BYTES)
+    return xmc_pages_malloc(heap, me, size, 1);
+  cls = xmc_class_of((xmc_u32)size);
   xmc_view_read(heap, cls, &view);
-  return xmc_small_malloc(heap, view, cls, size);
+  return xmc_small_malloc(heap, me, view, cls, (xmc_u32)size);
 }
 
 /* Frees what begins no Basicblock: a Memoryblock, a compartment, or nothing. */
@@ -78,6 +86,7 @@ XMC_COLD_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place 
  * xmc_heap_stats). Paper 2011, figure 4. */
 XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   XMC_GLOBAL char *block = 0;
+#if XMC_SIMT
   xmc_view view;
   xmc_u32 cls;
   int small = size - 1u < XMC_MAX_CLASS_BYTES;
@@ -85,7 +94,7 @@ XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   if (heap && small) {
     cls = xmc_class_of((xmc_u32)size);
     xmc_view_read(heap, cls, &view);
-    block = xmc_small_malloc(heap, view, cls, (xmc_u32)size);
+    block = xmc_small_malloc(heap, xmc_caller(), view, cls, (xmc_u32)size);
   }
   /* `small` says again that the size is not 0, which so need not be kept. */
   if (!block && (small || size > 0) && xmc_heap_is_ours(heap)) {
@@ -94,15 +103,23 @@ XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
     if (!block)
       xmc_count_failure(heap, size);
   }
+#else
+  xmc_u32 me = xmc_caller();
+  if (heap && size - 1u < XMC_MAX_CLASS_BYTES)
+    block = xmc_active_malloc_first(heap, me, xmc_class_of((xmc_u32)size));
+  if (!block)
+    block = xmc_any_malloc(heap, me, size);
+  if (!block && size > 0 && xmc_heap_is_ours(heap))
+    xmc_count_failure(heap, size);
+#endif
   return block;
 }
 
 /* Frees a block. NULL is a no-op. A pointer that is no live block's start (outside the arena, inside a
  * block, freed before) changes nothing and is counted, always. */
-XMC_FN void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+XMC_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr) {
   xmc_map_view view;
   xmc_place place;
-  XMC_OWN(heap);
   if (!XMC_GEOMETRY)
     xmc_map_view_read(heap, &view); /* while the pointer may be on its way */
   if (!ptr || !heap)
@@ -110,9 +127,13 @@ XMC_FN void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   if (XMC_GEOMETRY)
     xmc_map_view_read(heap, &view);
   if (xmc_find(heap, view, ptr, &place))
-    xmc_class_free(heap, xmc_caller(), view.words, place);
+    xmc_class_free(heap, me, view.words, place);
   else if (xmc_heap_is_ours(heap))
-    xmc_other_free(heap, xmc_caller(), place, ptr);
+    xmc_other_free(heap, me, place, ptr);
+}
+XMC_FN void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+  XMC_OWN(heap);
+  xmc_block_free(heap, xmc_caller(), ptr);
 }
 
 /* Bytes that may be used at ptr, at least what was asked for; 0 if ptr is no block of this heap. */
@@ -151,71 +172,73 @@ XMC_FN XMC_GLOBAL void *xmcCalloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t
   return block;
 }
 
+/* A block's contents in a new block of `size` bytes, or where they are; NULL if there is no room. `old`: its usable bytes */
+XMC_COLD_FN XMC_GLOBAL void *xmc_move_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr,
+                                            size_t old, size_t size) {
+  XMC_GLOBAL xmc_u64 *from = (XMC_GLOBAL xmc_u64 *)ptr, *to;
+  size_t i;
+  if (size <= old && size > old / 2u)
+    return ptr;
+  to = (XMC_GLOBAL xmc_u64 *)xmc_any_malloc(heap, me, size);
+  if (!to) /* a smaller one was only to save room */
+    return size <= old ? ptr : 0;
+  for (i = 0; i < ((old < size ? old : size) + 7u) / 8u; i++)
+    to[i] = from[i];
+  return to;
+}
+
 /* Changes a block's size, contents kept up to the smaller one; the address may change. NULL for ptr
  * allocates; size 0 frees and returns NULL. On failure NULL, and the old block stays as it was. A ptr
  * that is no block of this heap is counted as an invalid free. */
 XMC_FN XMC_GLOBAL void *xmcRealloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t size) {
-  size_t old, i;
-  XMC_GLOBAL xmc_u64 *from = (XMC_GLOBAL xmc_u64 *)ptr, *to;
+  size_t old;
+  XMC_GLOBAL void *to = 0;
   XMC_OWN(heap);
   if (!ptr)
     return xmcMalloc(heap, size);
-  if (size == 0) {
+  old = size > 0 ? xmcUsableSize(heap, ptr) : 0;
+  if (old) {
+    to = xmc_move_block(heap, xmc_caller(), ptr, old, size);
+    if (!to)
+      xmc_count_failure(heap, size);
+  }
+  if (!old || (to && to != ptr)) /* what is no block is counted */
     xmcFree(heap, ptr);
-    return 0;
-  }
-  old = xmcUsableSize(heap, ptr);
-  if (!old) {
-    xmcFree(heap, ptr); /* counts it */
-    return 0;
-  }
-  if (size <= old && size > old / 2u)
-    return ptr;
-  if (size > XMC_MAX_CLASS_BYTES)
-    to = (XMC_GLOBAL xmc_u64 *)xmc_pages_malloc(heap, xmc_caller(), size, 1);
-  else
-    to = (XMC_GLOBAL xmc_u64 *)xmc_small_malloc_of(heap, (xmc_u32)size);
-  if (!to && size <= old)
-    return ptr; /* a smaller one was only to save room */
-  if (!to) {
-    xmc_count_failure(heap, size);
-    return 0;
-  }
-  for (i = 0; i < ((old < size ? old : size) + 7u) / 8u; i++)
-    to[i] = from[i];
-  xmcFree(heap, ptr);
   return to;
+}
+
+/* A block of a class whose Basicblocks are at multiples of `alignment`, from 32 to 8,192; or a run of pages; or NULL */
+XMC_COLD_FN XMC_GLOBAL char *xmc_aligned_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t alignment, size_t size) {
+  XMC_GLOBAL char *block = 0;
+  xmc_u32 cls;
+  xmc_view view;
+  if (size <= XMC_MAX_CLASS_BYTES && alignment <= XMC_MAX_CLASS_BYTES &&
+      !((size_t)xmc_page_address(heap, 0) & (alignment - 1u))) {
+    cls = xmc_class_of((xmc_u32)(size < alignment ? alignment : size));
+    while (xmc_class_bytes(cls) & (alignment - 1u))
+      cls++; /* ends at 8 KiB at the latest */
+    xmc_view_read(heap, cls, &view);
+    block = xmc_class_malloc(heap, me, view, cls);
+    if (block && !((size_t)block & (alignment - 1u)))
+      return block;
+    if (block) /* the last resort found one of a larger class only */
+      xmc_block_free(heap, me, block);
+  }
+  return xmc_pages_malloc(heap, me, size, alignment);
 }
 
 /* Allocates `size` bytes at a multiple of `alignment`, a power of two up to the arena's size; NULL,
  * counted, for any other. Alignments beyond a page are of addresses on this device, at this launch. */
 XMC_FN XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignment, size_t size) {
   XMC_GLOBAL char *block = 0;
-  if (!xmc_heap_is_ours(heap))
+  int is_power = alignment != 0 && alignment >> xmc_lowest64(alignment) == 1u;
+  if (!xmc_heap_is_ours(heap) || (is_power && size == 0))
     return 0;
   XMC_OWN(heap);
-  if (alignment == 0 || alignment >> xmc_lowest64(alignment) != 1u) { /* not a power of two */
-    xmc_count_failure(heap, size);
-    return 0;
-  }
-  if (size == 0)
-    return 0;
-  if (alignment <= 16u)
+  if (is_power && alignment <= 16u)
     return xmcMalloc(heap, size);
-  if (size <= XMC_MAX_CLASS_BYTES && alignment <= XMC_MAX_CLASS_BYTES &&
-      !((size_t)xmc_page_address(heap, 0) & (alignment - 1u))) {
-    xmc_u32 cls = xmc_class_of((xmc_u32)(size < alignment ? alignment : size));
-    xmc_view view;
-    while (xmc_class_bytes(cls) & (alignment - 1u))
-      cls++; /* ends at 8 KiB at the latest */
-    xmc_view_read(heap, cls, &view);
-    block = xmc_class_malloc(heap, xmc_caller(), view, cls);
-    if (block && !((size_t)block & (alignment - 1u)))
-      return block;
-    if (block) /* the last resort found one of a larger class only */
-      xmcFree(heap, block);
-  }
-  block = xmc_pages_malloc(heap, xmc_caller(), size, alignment);
+  if (is_power)
+    block = xmc_aligned_malloc(heap, xmc_caller(), alignment, size);
   if (!block)
     xmc_count_failure(heap, size);
   return block;
