@@ -90,19 +90,6 @@ XMC_FN XMC_GLOBAL char *xmc_active_malloc(XMC_GLOBAL xmcHeap *heap, xmc_view vie
   bit = take ? xmc_lowest32(take) : 0;
   return take ? xmc_block_ahead(xmc_block_at(heap, view.data, cls, id, bit), cls, bit) : 0;
 }
-
-/* A block of the Superblock in the seat of the caller's FIFO, or 0. This much of malloc stands wherever it is called. */
-XMC_FN XMC_GLOBAL char *xmc_active_malloc_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
-  xmc_view view;
-  xmc_u32 fifo;
-  xmc_u64 w;
-  xmc_view_read(heap, cls, &view);
-  if (!view.count)
-    return 0;
-  fifo = xmc_view_fifo(view, me);
-  return xmc_active_malloc(heap, view, cls, fifo,
-                           xmc_active_id(xmc_load_relaxed64(&xmc_fifo_number(heap, fifo)->active)), &w);
-}
 #endif
 
 /* A block of the class, or 0 when the caller's FIFO, its slab and the pages have none. view.count > 0 */

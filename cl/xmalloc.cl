@@ -82,6 +82,23 @@ XMC_COLD_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place 
   }
 }
 
+/* The whole of xmcMalloc where each work-item is served alone */
+XMC_COLD_FN XMC_GLOBAL char *xmc_malloc_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
+  XMC_GLOBAL char *block = 0;
+  xmc_view view;
+  xmc_u32 cls;
+  if (heap && size - 1u < XMC_MAX_CLASS_BYTES) {
+    cls = xmc_class_of((xmc_u32)size);
+    xmc_view_read(heap, cls, &view);
+    block = xmc_small_malloc(heap, me, view, cls, (xmc_u32)size);
+  } else {
+    block = xmc_any_malloc(heap, me, size);
+  }
+  if (!block && size > 0 && xmc_heap_is_ours(heap))
+    xmc_count_failure_of(heap, size, id);
+  return block;
+}
+
 /* Allocates `size` bytes. Returns NULL for size 0, and NULL when no room is left, which is counted (see
  * xmc_heap_stats). Paper 2011, figure 4. */
 XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
@@ -104,20 +121,14 @@ XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
       xmc_count_failure(heap, size);
   }
 #else
-  xmc_u32 me = xmc_caller();
-  if (heap && size - 1u < XMC_MAX_CLASS_BYTES)
-    block = xmc_active_malloc_first(heap, me, xmc_class_of((xmc_u32)size));
-  if (!block)
-    block = xmc_any_malloc(heap, me, size);
-  if (!block && size > 0 && xmc_heap_is_ours(heap))
-    xmc_count_failure(heap, size);
+  block = xmc_malloc_alone(heap, xmc_caller(), xmc_work_item(), size);
 #endif
   return block;
 }
 
 /* Frees a block. NULL is a no-op. A pointer that is no live block's start (outside the arena, inside a
  * block, freed before) changes nothing and is counted, always. */
-XMC_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr) {
+XMC_COLD_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr) {
   xmc_map_view view;
   xmc_place place;
   if (!XMC_GEOMETRY)
