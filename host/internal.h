@@ -8,6 +8,7 @@
  *   heap.c      life of a heap
  *   arena_io.c  the arena's bytes, whatever it lies in
  *   info.c      what a heap tells of itself; kernel arguments
+ *   version.c   which version the library is
  *   host_calls.c   xmcHostMalloc and the others, between map and unmap
  *   default_heap.c  xmcBindDefaultHeap
  *   walk.c, stats.c, check.c, blocks.c, json.c, heap_map*.c   what a heap holds, from a copy of the metadata

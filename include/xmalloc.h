@@ -26,15 +26,38 @@
 #else
 #include <CL/cl.h>
 #endif
-#include <xmalloc_export.h>
+
+/* Programs that link the static library define XMALLOC_STATIC_DEFINE (CMake's target and pkg-config's flags do);
+ * XMALLOC_BUILDING is defined only while the library itself is compiled. */
+#ifdef XMALLOC_STATIC_DEFINE
+#define XMALLOC_EXPORT
+#elif defined(_WIN32) && defined(XMALLOC_BUILDING)
+#define XMALLOC_EXPORT __declspec(dllexport)
+#elif defined(_WIN32)
+#define XMALLOC_EXPORT __declspec(dllimport)
+#elif defined(__GNUC__)
+#define XMALLOC_EXPORT __attribute__((visibility("default")))
+#else
+#define XMALLOC_EXPORT
+#endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* This header's version. A version as one number is laid out like OpenCL's cl_version, so that
+ * `XMC_VERSION >= XMC_MAKE_VERSION(0, 2, 0)` works in #if, too, and CL_VERSION_MAJOR(xmcGetVersion()) as well.
+ * Until 1.0 a new minor version may change the ABI (the shared library's name ends in .so.0.MINOR); a new patch
+ * version does not. From 1.0 on only a new major version does. */
+#define XMC_MAKE_VERSION(major, minor, patch) (((major) * 0x400000u) | ((minor) * 0x1000u) | ((patch) * 1u))
 #define XMC_VERSION_MAJOR 0
-#define XMC_VERSION_MINOR 1
+#define XMC_VERSION_MINOR 2
 #define XMC_VERSION_PATCH 0
+#define XMC_VERSION XMC_MAKE_VERSION(XMC_VERSION_MAJOR, XMC_VERSION_MINOR, XMC_VERSION_PATCH)
+
+/* The version of the library that the program runs with, as XMC_MAKE_VERSION; XMC_VERSION is that of the header it
+ * was compiled with. Needs no device and may be called at any time. */
+XMALLOC_EXPORT cl_uint xmcGetVersion(void);
 
 typedef struct _xmc_heap *xmc_heap;
 
