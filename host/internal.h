@@ -11,7 +11,9 @@
  *   version.c   which version the library is
  *   host_calls.c   xmcHostMalloc and the others, between map and unmap
  *   default_heap.c  xmcBindDefaultHeap
- *   walk.c, stats.c, check.c, blocks.c, json.c, heap_map*.c   what a heap holds, from a copy of the metadata
+ *   walk.c, stats.c, check.c, blocks.c, json.c, stats_table.c, heap_map*.c   what a heap holds, from a copy of the
+ *                    metadata
+ *   heap_text.c    the same as text, to streams and to memory (memory_stream.c)
  *   debug_blocks.c   headers and red zones of debug heaps
  *   heap_file.c    heaps in files; save.c: from and to devices
  */

@@ -323,6 +323,21 @@ XMALLOC_EXPORT cl_int xmcWriteHeapStats(xmc_heap heap, cl_command_queue queue, F
  * Reads the metadata only; a file of some 10 KiB whatever the heap's size. */
 XMALLOC_EXPORT cl_int xmcWriteHeapMap(xmc_heap heap, cl_command_queue queue, FILE *file);
 
+/* The same texts, and a table, in memory. */
+typedef cl_uint xmc_heap_text;
+#define XMC_TEXT_STATS_TABLE 0x5841 /* xmc_heap_stats as a table for people, with human units */
+#define XMC_TEXT_STATS_JSON 0x5842  /* what xmcWriteHeapStats writes */
+#define XMC_TEXT_LEAKS 0x5843       /* what xmcReportLeaks writes */
+#define XMC_TEXT_MAP_SVG 0x5844     /* what xmcWriteHeapMap writes */
+
+/* Writes one of these texts, in UTF-8, to `text`, which has room for `size` bytes. `size_ret` gets the text's length
+ * in bytes with the NUL at its end. `text` or `size_ret` may be NULL; the usual way is to call twice, first for the
+ * length. Each call reads the heap anew, so the heap must be quiet in between for the length to stay the same.
+ * Errors: as xmcForEachBlock; CL_INVALID_VALUE (unknown `what`, or too little room: `size_ret` is set then, and
+ * nothing is written). */
+XMALLOC_EXPORT cl_int xmcGetHeapText(xmc_heap heap, cl_command_queue queue, xmc_heap_text what, size_t size,
+                                     char *text, size_t *size_ret);
+
 /* As clCreateProgramWithSource, with the device library in front, or in place of each
  * `#include "xmalloc.cl"`, "xmalloc_default.cl" or "xmalloc_std.h" that the strings hold; line numbers in messages remain those of the strings.
  * Build it with xmcGetBuildOptions(heap), and any options of your own after them. The program serves any
