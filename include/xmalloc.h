@@ -147,6 +147,9 @@ XMALLOC_EXPORT cl_int xmcSetKernelArgHeap(cl_kernel kernel, cl_uint index, xmc_h
 #define XMC_HEAP_HOST_ALWAYS 0x581b /* cl_bool: host calls work at any time, without xmcMapHeap */
 
 #define XMC_HEAP_DEFAULTS 0x581c    /* cl_bool: xmcBindDefaultHeap works on the device */
+#define XMC_HEAP_ARGUMENT 0x581d /* cl_mem: the value by which clSetKernelArg hands the heap to a kernel, for language
+                                    bindings that set arguments themselves; NULL: it takes clSetKernelArgSVMPointer
+                                    with XMC_HEAP_SVM_POINTER. xmcSetKernelArgHeap does this, and checks the program */
 
 /* As clGetDeviceInfo: `size` is the room at `value`; `size_ret` gets the size of the answer. `value` or
  * `size_ret` may be NULL. Errors: XMC_INVALID_HEAP; CL_INVALID_VALUE (unknown name, too little room). */
