@@ -63,7 +63,7 @@ typedef struct _xmc_heap *xmc_heap;
 
 /* ---- errors: beside OpenCL's own; xmcErrorString says each in words ---- */
 #define XMC_HEAP_TOO_SMALL (-5801)   /* no room for the metadata and one page */
-#define XMC_HEAP_TOO_LARGE (-5802)   /* more than the device can allocate at once */
+#define XMC_HEAP_TOO_LARGE (-5802)   /* more than the device can allocate at once, or 32-bit references reach */
 #define XMC_NO_INT64_ATOMICS (-5803) /* the device has no working 64-bit atomics */
 #define XMC_SVM_UNAVAILABLE (-5804)  /* the device lacks the kind of SVM asked for */
 #define XMC_DEVICE_UNUSABLE (-5805)  /* the device builds or runs none of the library's paths correctly */
@@ -212,6 +212,19 @@ XMALLOC_EXPORT size_t xmcHostUsableSize(xmc_heap heap, void *ptr);
  * and for a heap that is not mapped. */
 XMALLOC_EXPORT xmcRef xmcHostToRef(xmc_heap heap, const void *ptr);
 XMALLOC_EXPORT void *xmcHostFromRef(xmc_heap heap, xmcRef ref);
+
+/* A reference in 32 bits, for data that holds many of them. A block starts at a multiple of 16 bytes, so 32 bits
+ * reach 64 GiB. In kernels xmcToRef32 and xmcFromRef32 make and follow them. */
+typedef uint32_t xmcRef32;
+
+/* Do 32-bit references reach every block of the heap? Ask before a program relies on them. The heap need not be
+ * mapped. CL_SUCCESS: yes. Errors: XMC_INVALID_HEAP, XMC_HEAP_TOO_LARGE (the arena has more than 64 GiB). */
+XMALLOC_EXPORT cl_int xmcCheckRef32(xmc_heap heap);
+
+/* As xmcHostToRef and xmcHostFromRef. An address that has no 32-bit reference, because it is no multiple of 16 from
+ * the arena's start or lies beyond 64 GiB, gives 0: a reference is never cut. */
+XMALLOC_EXPORT xmcRef32 xmcHostToRef32(xmc_heap heap, const void *ptr);
+XMALLOC_EXPORT void *xmcHostFromRef32(xmc_heap heap, xmcRef32 ref);
 
 /* ---- heaps in files ---- */
 
