@@ -67,17 +67,32 @@ cl_int xmc_visit_meta(xmc_heap heap, cl_command_queue queue, xmc_meta_visitor vi
 typedef struct xmc_each {
   xmc_block_callback callback;
   void *data;
+  xmc_block *block; /* what the callback is shown: a struct as large as the caller knows it */
+  size_t size;
 } xmc_each;
 
-static cl_int visit_each(xmcHeap *meta, xmc_window *window, void *data) {
+static int CL_CALLBACK show_block(const xmc_block *block, void *data) {
   const xmc_each *each = data;
-  xmc_blocks_meta(meta, window, each->callback, each->data);
+  xmc_copy_sized(each->block, each->size, block, sizeof *block);
+  return each->callback(each->block, each->data);
+}
+
+static cl_int visit_each(xmcHeap *meta, xmc_window *window, void *data) {
+  xmc_blocks_meta(meta, window, show_block, data);
   return CL_SUCCESS;
 }
 
-cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback callback, void *data) {
-  xmc_each each = {callback, data};
-  return callback ? xmc_visit_meta(heap, queue, visit_each, &each) : CL_INVALID_VALUE;
+cl_int xmcForEachBlockSized(xmc_heap heap, cl_command_queue queue, size_t size, xmc_block_callback callback,
+                            void *data) {
+  xmc_each each = {callback, data, NULL, size};
+  cl_int status;
+  if (!callback || size < XMC_LEAST_BLOCK_BYTES)
+    return CL_INVALID_VALUE;
+  if (!(each.block = malloc(size)))
+    return CL_OUT_OF_HOST_MEMORY;
+  status = xmc_visit_meta(heap, queue, visit_each, &each);
+  free(each.block);
+  return status;
 }
 
 /* ---- leaks ---- */

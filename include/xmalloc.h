@@ -11,6 +11,12 @@
  * heap must not be reset while another thread uses it. Functions that take a command queue first wait for
  * everything in that queue; NULL means a queue of the heap's own, for which work in other queues must
  * have ended. Kernels see a heap as it was left by commands that ended before they started.
+ *
+ * Later versions may add members at the end of the structs that the library fills. So the library is told the size
+ * of the caller's struct, and a program and a library of different versions understand each other: the library
+ * writes the members that both know and sets to 0 those that only the caller knows. Programs call xmcGetHeapStats,
+ * xmcCheckHeap and xmcForEachBlock, which pass the size of the struct that the program was compiled with. The
+ * functions behind them, whose names end with Sized, are for bindings of other languages.
  */
 #ifndef XMALLOC_H
 #define XMALLOC_H
@@ -272,10 +278,16 @@ typedef struct xmc_heap_stats {
   cl_ulong first_use_after_free;
 } xmc_heap_stats;
 
+/* As xmcGetHeapStats; `size` is the size in bytes of the struct at `stats`. */
+XMALLOC_EXPORT cl_int xmcGetHeapStatsSized(xmc_heap heap, cl_command_queue queue, size_t size,
+                                           xmc_heap_stats *stats);
+
 /* Fills `stats`. Exact when no kernel is working on the heap.
  * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_CORRUPT (geometry damaged), CL_INVALID_VALUE
- * (stats is NULL), OpenCL's. */
-XMALLOC_EXPORT cl_int xmcGetHeapStats(xmc_heap heap, cl_command_queue queue, xmc_heap_stats *stats);
+ * (stats is NULL, or its size less than in version 0.1), OpenCL's. After an error `stats` is as it was. */
+static inline cl_int xmcGetHeapStats(xmc_heap heap, cl_command_queue queue, xmc_heap_stats *stats) {
+  return xmcGetHeapStatsSized(heap, queue, sizeof *stats, stats);
+}
 
 typedef enum xmc_problem {
   XMC_PROBLEM_NONE = 0,
@@ -297,12 +309,19 @@ typedef struct xmc_heap_report {
   char message[244]; /* in words */
 } xmc_heap_report;
 
+/* As xmcCheckHeap; `size` is the size in bytes of the struct at `report`, and is ignored if that is NULL. */
+XMALLOC_EXPORT cl_int xmcCheckHeapSized(xmc_heap heap, cl_command_queue queue, size_t size,
+                                        xmc_heap_report *report);
+
 /* Verifies every invariant of the arena, which must be quiet; in debug heaps from level 2 on the red zones of all
  * live blocks as well (on GPUs not of those that lanes share by compartments). CL_SUCCESS: intact. XMC_HEAP_CORRUPT:
  * the report, which may be NULL, says what is broken and where. Nothing is changed, and whatever the arena
  * holds, nothing outside it is read.
- * Other errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, OpenCL's. */
-XMALLOC_EXPORT cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_heap_report *report);
+ * Other errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, CL_INVALID_VALUE (the report's size is less than in version
+ * 0.1), OpenCL's. */
+static inline cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_heap_report *report) {
+  return xmcCheckHeapSized(heap, queue, sizeof *report, report);
+}
 
 /* ---- what a heap holds ---- */
 
@@ -322,10 +341,18 @@ typedef struct xmc_block {
 /* Non-zero ends the listing. The block is valid until the return. */
 typedef int(CL_CALLBACK *xmc_block_callback)(const xmc_block *block, void *data);
 
+/* As xmcForEachBlock; `size` is the size in bytes of the struct xmc_block that the callback knows. */
+XMALLOC_EXPORT cl_int xmcForEachBlockSized(xmc_heap heap, cl_command_queue queue, size_t size,
+                                           xmc_block_callback callback, void *data);
+
 /* Calls back for each live block, by ascending reference. Blocks that lanes share by compartments are one. The
  * heap must be quiet; the callback may do as it likes with it. Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH,
- * XMC_HEAP_CORRUPT (geometry damaged), CL_INVALID_VALUE (no callback), CL_OUT_OF_HOST_MEMORY, OpenCL's. */
-XMALLOC_EXPORT cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback callback, void *data);
+ * XMC_HEAP_CORRUPT (geometry damaged), CL_INVALID_VALUE (no callback, or a block's size less than in version 0.1),
+ * CL_OUT_OF_HOST_MEMORY, OpenCL's. */
+static inline cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback callback,
+                                     void *data) {
+  return xmcForEachBlockSized(heap, queue, sizeof(xmc_block), callback, data);
+}
 
 /* Writers of text to a stream. Errors: as xmcForEachBlock; CL_INVALID_VALUE (no file), XMC_FILE_UNUSABLE. */
 
