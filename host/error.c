@@ -29,6 +29,8 @@ static const struct {
     {XMC_HEAP_IS_DEBUG,
      "XMC_HEAP_IS_DEBUG: the heap was made with XMC_HEAP_DEBUG; host calls do not serve such heaps"},
     {XMC_FILE_UNUSABLE, "XMC_FILE_UNUSABLE: the file cannot be opened, read or written; errno says why"},
+    {XMC_FILE_NOT_REGULAR,
+     "XMC_FILE_NOT_REGULAR: the path names a folder, device, pipe or socket; heaps are kept in regular files"},
     {XMC_FILE_FOREIGN, "XMC_FILE_FOREIGN: the file is not a heap that xmcSaveHeap wrote"},
     {XMC_FILE_VERSION,
      "XMC_FILE_VERSION: the file holds a heap of another file version, arena layout or byte order"},

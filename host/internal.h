@@ -17,6 +17,7 @@
  *   sized.c     structs whose size the caller states
  *   debug_blocks.c   headers and red zones of debug heaps
  *   heap_file.c    heaps in files; save.c: from and to devices
+ *   file_replace.c   replaces a file as a whole: what the operating system has to do with it
  */
 #ifndef XMC_INTERNAL_H
 #define XMC_INTERNAL_H

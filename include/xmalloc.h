@@ -85,6 +85,7 @@ typedef struct _xmc_heap *xmc_heap;
 #define XMC_FILE_DAMAGED (-5815)    /* a checksum is wrong, or what it protects contradicts itself */
 #define XMC_NO_DEFAULT_HEAP (-5816) /* the device has no working variables at program scope */
 #define XMC_HEAP_IS_DEBUG (-5817)   /* host calls do not serve heaps made with XMC_HEAP_DEBUG */
+#define XMC_FILE_NOT_REGULAR (-5818) /* the path names a folder, device, pipe or socket */
 
 /* ---- properties of xmcCreateHeap: a list of name, value, …, 0; each name at most once ---- */
 typedef intptr_t xmc_heap_properties;
@@ -235,9 +236,15 @@ XMALLOC_EXPORT void *xmcHostFromRef32(xmc_heap heap, xmcRef32 ref);
 /* ---- heaps in files ---- */
 
 /* Writes the heap, which must be quiet, to a file: what is in use, so an 8 GiB heap with 1 MiB of blocks is a
- * small file. It is written beside `path` first, then takes its name, and replaces what had it.
+ * small file.
+ * It is written to a temporary file in the same folder, xmc-save-<16 hexadecimal digits>.part, flushed to the disk, and
+ * then renamed, so whoever opens `path` finds the old file or the whole new one. Any number of threads and processes may
+ * save to one path at the same time: the last one to be renamed stays. If the call fails, the old file stays as it was;
+ * after a crash a temporary file may be left over, which no later save uses or removes. A symbolic link is followed, and the file
+ * it points to is replaced, or created. The new file has the old one's mode and, where the process may
+ * give it away, owner and group; other names (hard links) of the old file keep the old contents.
  * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_CORRUPT (nothing is written), CL_INVALID_VALUE (path is
- * NULL), XMC_FILE_UNUSABLE, CL_OUT_OF_HOST_MEMORY, OpenCL's. */
+ * NULL), XMC_FILE_NOT_REGULAR, XMC_FILE_UNUSABLE, CL_OUT_OF_HOST_MEMORY, OpenCL's. */
 XMALLOC_EXPORT cl_int xmcSaveHeap(xmc_heap heap, cl_command_queue queue, const char *path);
 
 /* Creates a heap as it was when it was saved, on any device of the same byte order: every xmcRef leads to its
@@ -245,7 +252,8 @@ XMALLOC_EXPORT cl_int xmcSaveHeap(xmc_heap heap, cl_command_queue queue, const c
  * those of the saved heap. The FIFOs are as many as on the device that the heap was made on. Alignments over
  * 16 that xmcAlignedAlloc can give depend on the new arena's address, until a reset.
  * The whole file is checked before anything is created. Errors: those of xmcCreateHeap, CL_INVALID_VALUE (path
- * is NULL), XMC_FILE_UNUSABLE, XMC_FILE_FOREIGN, XMC_FILE_VERSION, XMC_FILE_TRUNCATED, XMC_FILE_DAMAGED. */
+ * is NULL), XMC_FILE_NOT_REGULAR (the file is read twice), XMC_FILE_UNUSABLE, XMC_FILE_FOREIGN, XMC_FILE_VERSION,
+ * XMC_FILE_TRUNCATED, XMC_FILE_DAMAGED. */
 XMALLOC_EXPORT xmc_heap xmcLoadHeap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
                                     const char *path, cl_int *errcode_ret);
 
