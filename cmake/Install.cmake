@@ -13,7 +13,7 @@ install(TARGETS xmalloc EXPORT xmallocTargets
 if(XMALLOC_BUILD_TOOLS)
   install(TARGETS xmc-info xmc-heap RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 endif()
-install(FILES include/xmalloc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(FILES include/xmalloc.h include/xmalloc.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(FILES ${XMALLOC_CL_FILES} DESTINATION ${CMAKE_INSTALL_DATADIR}/xmalloc/cl COMPONENT development)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 install(EXPORT xmallocTargets NAMESPACE xmalloc:: DESTINATION ${XMALLOC_CMAKE_DIR} COMPONENT development)
