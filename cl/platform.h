@@ -8,7 +8,7 @@
  *   xmc_load_four (plain; four words at a multiple of 16 bytes, all at once),
  *   xmc_load_fixed64 (plain: fields of the header that never change), xmc_load_near32 (relaxed, but may be as old as
  *   the caller's last acquire), xmc_load_four_if(ask, …): zeros unless ask
- *   xmc_or_release64, xmc_and_acquire64,
+ *   xmc_or_release64, xmc_and_acquire64, xmc_exchange_acq_rel64,
  *   xmc_cas_hint32/64, xmc_or_hint64, xmc_and_hint64, xmc_add_relaxed64, xmc_add_acq_rel64
  *     at device scope; read-modify-writes return the old value; hints order as acquire and release do, for
  *     callers whose next access depends on that value

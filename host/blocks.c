@@ -50,9 +50,7 @@ void xmc_blocks_meta(xmcHeap *meta, xmc_window *window, xmc_block_callback callb
   }
 }
 
-/* Hands the metadata of a heap whose geometry is intact to `visit`. */
-static cl_int visit_meta(xmc_heap heap, cl_command_queue queue,
-                         cl_int (*visit)(xmcHeap *, xmc_window *, void *), void *data) {
+cl_int xmc_visit_meta(xmc_heap heap, cl_command_queue queue, xmc_meta_visitor visit, void *data) {
   xmcHeap *meta = NULL;
   xmc_window window;
   int intact = 0;
@@ -69,17 +67,32 @@ static cl_int visit_meta(xmc_heap heap, cl_command_queue queue,
 typedef struct xmc_each {
   xmc_block_callback callback;
   void *data;
+  xmc_block *block; /* what the callback is shown: a struct as large as the caller knows it */
+  size_t size;
 } xmc_each;
 
-static cl_int visit_each(xmcHeap *meta, xmc_window *window, void *data) {
+static int CL_CALLBACK show_block(const xmc_block *block, void *data) {
   const xmc_each *each = data;
-  xmc_blocks_meta(meta, window, each->callback, each->data);
+  xmc_copy_sized(each->block, each->size, block, sizeof *block);
+  return each->callback(each->block, each->data);
+}
+
+static cl_int visit_each(xmcHeap *meta, xmc_window *window, void *data) {
+  xmc_blocks_meta(meta, window, show_block, data);
   return CL_SUCCESS;
 }
 
-cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback callback, void *data) {
-  xmc_each each = {callback, data};
-  return callback ? visit_meta(heap, queue, visit_each, &each) : CL_INVALID_VALUE;
+cl_int xmcForEachBlockSized(xmc_heap heap, cl_command_queue queue, size_t size, xmc_block_callback callback,
+                            void *data) {
+  xmc_each each = {callback, data, NULL, size};
+  cl_int status;
+  if (!callback || size < XMC_LEAST_BLOCK_BYTES)
+    return CL_INVALID_VALUE;
+  if (!(each.block = malloc(size)))
+    return CL_OUT_OF_HOST_MEMORY;
+  status = xmc_visit_meta(heap, queue, visit_each, &each);
+  free(each.block);
+  return status;
 }
 
 /* ---- leaks ---- */
@@ -137,48 +150,4 @@ void xmc_leaks_meta(xmcHeap *meta, xmc_window *window, FILE *file) {
   }
   if (leaks.blocks > XMC_LEAKS_SHOWN)
     fprintf(file, "  and %s more\n", xmc_text_count(a, leaks.blocks - XMC_LEAKS_SHOWN));
-}
-
-/* ---- what writes to a FILE ---- */
-
-static cl_int write_meta(xmc_heap heap, cl_command_queue queue, FILE *file,
-                         cl_int (*visit)(xmcHeap *, xmc_window *, void *)) {
-  cl_int status = file ? visit_meta(heap, queue, visit, file) : CL_INVALID_VALUE;
-  if (status != CL_SUCCESS)
-    return status;
-  return fflush(file) == 0 && !ferror(file) ? CL_SUCCESS : XMC_FILE_UNUSABLE;
-}
-
-static cl_int visit_leaks(xmcHeap *meta, xmc_window *window, void *file) {
-  xmc_leaks_meta(meta, window, file);
-  return CL_SUCCESS;
-}
-
-cl_int xmcReportLeaks(xmc_heap heap, cl_command_queue queue, FILE *file) {
-  return write_meta(heap, queue, file, visit_leaks);
-}
-
-static cl_int visit_json(xmcHeap *meta, xmc_window *window, void *file) {
-  (void)window;
-  xmc_json_meta(meta, file);
-  return CL_SUCCESS;
-}
-
-cl_int xmcWriteHeapStats(xmc_heap heap, cl_command_queue queue, FILE *file) {
-  return write_meta(heap, queue, file, visit_json);
-}
-
-static cl_int visit_map(xmcHeap *meta, xmc_window *window, void *file) {
-  xmc_map *map = malloc(sizeof *map);
-  (void)window;
-  if (!map)
-    return CL_OUT_OF_HOST_MEMORY;
-  xmc_map_meta(meta, map);
-  xmc_map_svg(map, file);
-  free(map);
-  return CL_SUCCESS;
-}
-
-cl_int xmcWriteHeapMap(xmc_heap heap, cl_command_queue queue, FILE *file) {
-  return write_meta(heap, queue, file, visit_map);
 }

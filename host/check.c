@@ -320,19 +320,23 @@ static cl_int check_red_zones(xmc_checker *c, xmc_heap heap, cl_command_queue qu
   return c->report->problems ? XMC_HEAP_CORRUPT : CL_SUCCESS;
 }
 
-cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_heap_report *report) {
-  xmc_heap_report mine;
-  xmc_checker c = {NULL, report ? report : &mine, NULL};
+cl_int xmcCheckHeapSized(xmc_heap heap, cl_command_queue queue, size_t size, xmc_heap_report *report) {
+  xmc_heap_report found = {0};
+  xmc_checker c = {NULL, &found, NULL};
   int intact = 0;
   cl_int status;
-  memset(c.report, 0, sizeof *c.report);
+  if (report && size < XMC_LEAST_REPORT_BYTES)
+    return CL_INVALID_VALUE;
   if ((status = xmc_walk_open(heap, queue, &c.meta, &intact)) != CL_SUCCESS)
-    return status;
+    goto cleanup;
   if (!intact)
     problem(&c, XMC_PROBLEM_HEADER, 0, "the header is not the one the heap was made with");
   status = xmc_check_meta(c.meta, c.report);
   if (status == CL_SUCCESS && heap->settings.debug >= 2)
     status = check_red_zones(&c, heap, queue);
+cleanup:
   free(c.meta);
+  if (report)
+    xmc_copy_sized(report, size, &found, sizeof found);
   return status;
 }

@@ -7,7 +7,7 @@ static const struct {
 } xmc_errors[] = {
     {XMC_HEAP_TOO_SMALL, "XMC_HEAP_TOO_SMALL: the heap has no room for its metadata and one page of 16 KiB"},
     {XMC_HEAP_TOO_LARGE, "XMC_HEAP_TOO_LARGE: the heap is larger than one allocation may be on this device "
-                         "(CL_DEVICE_MAX_MEM_ALLOC_SIZE)"},
+                         "(CL_DEVICE_MAX_MEM_ALLOC_SIZE), or than 32-bit references reach (64 GiB)"},
     {XMC_NO_INT64_ATOMICS,
      "XMC_NO_INT64_ATOMICS: the device has no working 64-bit atomics: neither cl_khr_int64_base_atomics and "
      "cl_khr_int64_extended_atomics, nor C11 atomics at device scope, nor PTX"},
@@ -29,6 +29,8 @@ static const struct {
     {XMC_HEAP_IS_DEBUG,
      "XMC_HEAP_IS_DEBUG: the heap was made with XMC_HEAP_DEBUG; host calls do not serve such heaps"},
     {XMC_FILE_UNUSABLE, "XMC_FILE_UNUSABLE: the file cannot be opened, read or written; errno says why"},
+    {XMC_FILE_NOT_REGULAR,
+     "XMC_FILE_NOT_REGULAR: the path names a folder, device, pipe or socket; heaps are kept in regular files"},
     {XMC_FILE_FOREIGN, "XMC_FILE_FOREIGN: the file is not a heap that xmcSaveHeap wrote"},
     {XMC_FILE_VERSION,
      "XMC_FILE_VERSION: the file holds a heap of another file version, arena layout or byte order"},

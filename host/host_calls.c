@@ -149,3 +149,14 @@ void *xmcHostFromRef(xmc_heap heap, xmcRef ref) {
   xmcHeap *arena = xmc_host_arena(heap, &status);
   return arena && ref && ref < heap->header.bytes ? (char *)arena + ref : NULL;
 }
+
+cl_int xmcCheckRef32(xmc_heap heap) {
+  cl_int status = xmc_check_handle(heap);
+  if (status != CL_SUCCESS)
+    return status;
+  return heap->header.bytes <= XMC_REF32_BYTES ? CL_SUCCESS : XMC_HEAP_TOO_LARGE;
+}
+
+xmcRef32 xmcHostToRef32(xmc_heap heap, const void *ptr) { return xmc_ref32(xmcHostToRef(heap, ptr)); }
+
+void *xmcHostFromRef32(xmc_heap heap, xmcRef32 ref) { return xmcHostFromRef(heap, (xmcRef)ref << 4); }

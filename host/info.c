@@ -59,6 +59,8 @@ cl_int xmcGetHeapInfo(xmc_heap heap, xmc_heap_info name, size_t size, void *valu
   case XMC_HEAP_MEM_OBJECT:
     buffer = heap->svm ? NULL : heap->buffer;
     return XMC_ANSWER(buffer);
+  case XMC_HEAP_ARGUMENT:
+    return XMC_ANSWER(heap->buffer);
   case XMC_HEAP_SVM_POINTER:
     return XMC_ANSWER(heap->svm);
   case XMC_HEAP_DEFERRED_RELEASE:

@@ -32,13 +32,27 @@ int xmc_debug_look(xmc_window *window, const xmcHeap *meta, xmc_u64 ref, xmc_u64
 xmc_u64 xmc_debug_overwritten(xmc_window *window, const xmcHeap *meta, xmc_u64 ref, xmc_u64 room,
                               const xmc_debug_block *block);
 
-/* blocks.c: calls back for each live block, in the order of their places, until that returns non-zero.
+/* blocks.c: hands a copy of the metadata of a heap whose geometry is intact, and a window on its arena, to `visit`. */
+typedef cl_int (*xmc_meta_visitor)(xmcHeap *meta, xmc_window *window, void *data);
+cl_int xmc_visit_meta(xmc_heap heap, cl_command_queue queue, xmc_meta_visitor visit, void *data);
+
+/* Calls back for each live block, in the order of their places, until that returns non-zero.
  * Without a window, which may be NULL, blocks of a debug heap are told as the plain blocks they lie in. */
 void xmc_blocks_meta(xmcHeap *meta, xmc_window *window, xmc_block_callback callback, void *data);
 void xmc_leaks_meta(xmcHeap *meta, xmc_window *window, FILE *file);
 
 /* json.c */
 void xmc_json_meta(xmcHeap *meta, FILE *file);
+
+/* stats_table.c: the statistics as a table for people; with escape sequences for colours or without. */
+void xmc_table_meta(xmcHeap *meta, FILE *file, int colours);
+
+/* Whether text written to the stream should have colours: it is a terminal, and neither NO_COLOR nor TERM=dumb
+ * forbids them. */
+int xmc_has_colours(FILE *file);
+
+/* heap_text.c: any of the texts to a stream; in colours where xmc_has_colours says so. */
+cl_int xmc_write_text(xmc_heap heap, cl_command_queue queue, xmc_heap_text what, FILE *file);
 
 /* heap_map.c: what heap_map_svg.c draws. The pages are cut into at most XMC_MAP_CELLS cells of equal size. */
 #define XMC_MAP_CELLS 2048u

@@ -8,11 +8,16 @@
  *   heap.c      life of a heap
  *   arena_io.c  the arena's bytes, whatever it lies in
  *   info.c      what a heap tells of itself; kernel arguments
+ *   version.c   which version the library is
  *   host_calls.c   xmcHostMalloc and the others, between map and unmap
  *   default_heap.c  xmcBindDefaultHeap
- *   walk.c, stats.c, check.c, blocks.c, json.c, heap_map*.c   what a heap holds, from a copy of the metadata
+ *   walk.c, stats.c, check.c, blocks.c, json.c, stats_table.c, heap_map*.c   what a heap holds, from a copy of the
+ *                    metadata
+ *   heap_text.c    the same as text, to streams and to memory (memory_stream.c)
+ *   sized.c     structs whose size the caller states
  *   debug_blocks.c   headers and red zones of debug heaps
  *   heap_file.c    heaps in files; save.c: from and to devices
+ *   file_replace.c   replaces a file as a whole: what the operating system has to do with it
  */
 #ifndef XMC_INTERNAL_H
 #define XMC_INTERNAL_H
@@ -115,6 +120,16 @@ typedef struct xmc_image {
  * the image's own. */
 xmc_heap xmc_make_heap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
                        size_t bytes, const xmc_image *image, cl_int *errcode_ret);
+
+/* ---- sized.c: structs whose size the caller states (xmalloc.h) ---- */
+
+/* Their sizes in version 0.1, the least that a caller may state. Members that come later do not change them. */
+#define XMC_LEAST_STATS_BYTES (offsetof(xmc_heap_stats, first_use_after_free) + sizeof(cl_ulong))
+#define XMC_LEAST_REPORT_BYTES (offsetof(xmc_heap_report, message) + 244u)
+#define XMC_LEAST_BLOCK_BYTES (offsetof(xmc_block, file) + sizeof(const char *))
+
+/* Copies a struct of `known` bytes to the caller's of `size` bytes: what fits, and zeros behind what is known. */
+void xmc_copy_sized(void *to, size_t size, const void *from, size_t known);
 
 /* Between xmcMapHeap and xmcUnmapHeap? (host_calls.c) */
 int xmc_is_mapped(xmc_heap heap);

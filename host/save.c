@@ -4,6 +4,7 @@
  * offsets in the arena, so page 0 keeps its offset, whatever the alignment of the new arena: only
  * xmcAlignedAlloc looks at real addresses. A reset aligns page 0 anew.
  */
+#include "file_replace.h"
 #include "heap_file.h"
 #include <stdlib.h>
 #include <string.h>
@@ -20,43 +21,23 @@ static cl_int get_arena(void *data, xmc_u64 offset, xmc_u64 bytes, void *to) {
   return xmc_arena_read(saved->heap, saved->queue, offset, bytes, to);
 }
 
-/* The name a file has while it is written; malloc'ed */
-static char *part_name(const char *path) {
-  size_t n = strlen(path);
-  char *part = malloc(n + sizeof ".part");
-  if (part) {
-    memcpy(part, path, n);
-    memcpy(part + n, ".part", sizeof ".part");
-  }
-  return part;
-}
-
 cl_int xmcSaveHeap(xmc_heap heap, cl_command_queue queue, const char *path) {
   xmc_saved saved = {heap, queue};
+  xmc_replacement replacement;
   xmc_heap_report report = {0};
   xmcHeap *meta = NULL;
-  FILE *file = NULL;
-  char *part = NULL;
   int intact = 0;
   cl_int status = path ? xmc_walk_open(heap, queue, &meta, &intact) : CL_INVALID_VALUE;
   if (status != CL_SUCCESS)
     return status;
   status = intact ? xmc_check_meta(meta, &report) : XMC_HEAP_CORRUPT;
+  if (status == CL_SUCCESS)
+    status = xmc_replace_begin(&replacement, path);
   if (status != CL_SUCCESS)
     goto cleanup;
-  part = part_name(path);
-  status = part ? XMC_FILE_UNUSABLE : CL_OUT_OF_HOST_MEMORY;
-  if (!part || !(file = fopen(part, "wb")))
-    goto cleanup;
-  status = xmc_file_write(file, meta, heap->settings.fifos, get_arena, &saved);
-  if (fclose(file) != 0 && status == CL_SUCCESS)
-    status = XMC_FILE_UNUSABLE;
-  if (status == CL_SUCCESS && rename(part, path) != 0)
-    status = XMC_FILE_UNUSABLE;
-  if (status != CL_SUCCESS)
-    remove(part);
+  status = xmc_file_write(replacement.file, meta, heap->settings.fifos, get_arena, &saved);
+  status = xmc_replace_end(&replacement, status);
 cleanup:
-  free(part);
   free(meta);
   return status;
 }
@@ -91,7 +72,8 @@ xmc_heap xmcLoadHeap(cl_context context, cl_device_id device, const xmc_heap_pro
   FILE *file = path ? fopen(path, "rb") : NULL;
   cl_int status = path ? XMC_FILE_UNUSABLE : CL_INVALID_VALUE;
   if (file)
-    status = xmc_file_read(file, &meta, &image.fifos, NULL, NULL);
+    status = fseek(file, 0, SEEK_SET) == 0 ? xmc_file_read(file, &meta, &image.fifos, NULL, NULL)
+                                           : XMC_FILE_NOT_REGULAR; /* it cannot be read twice */
   if (status == CL_SUCCESS) {
     image.header = meta;
     image.data = file;

@@ -68,14 +68,19 @@ void xmc_stats_meta(xmcHeap *meta, xmc_heap_stats *stats) {
   stats->first_invalid_free = meta->first_invalid_free ? meta->first_invalid_free - 1u : 0;
 }
 
-cl_int xmcGetHeapStats(xmc_heap heap, cl_command_queue queue, xmc_heap_stats *stats) {
+cl_int xmcGetHeapStatsSized(xmc_heap heap, cl_command_queue queue, size_t size, xmc_heap_stats *stats) {
+  xmc_heap_stats found;
   xmcHeap *meta = NULL;
   int intact = 0;
-  cl_int status = stats ? xmc_walk_open(heap, queue, &meta, &intact) : CL_INVALID_VALUE;
+  cl_int status = CL_INVALID_VALUE;
+  if (stats && size >= XMC_LEAST_STATS_BYTES)
+    status = xmc_walk_open(heap, queue, &meta, &intact);
   if (status != CL_SUCCESS)
     return status;
-  if (intact)
-    xmc_stats_meta(meta, stats);
+  if (intact) {
+    xmc_stats_meta(meta, &found);
+    xmc_copy_sized(stats, size, &found, sizeof found);
+  }
   free(meta);
   return intact ? CL_SUCCESS : XMC_HEAP_CORRUPT;
 }

@@ -10,52 +10,15 @@
 
 static const char usage[] =
     "usage: xmc-heap COMMAND FILE [OUTPUT]\n"
-    "  info    sizes, use, failures and bad frees, in words\n"
-    "  stats   the same as JSON\n"
+    "  info    room, live blocks by size, failures and bad frees, as a table with human units\n"
+    "  stats   the same as JSON, for programs\n"
     "  check   verifies sums and every invariant; exit 1 if one is broken\n"
     "  blocks  a line a live block: reference, bytes, and for whole pages `pages`\n"
     "  leaks   live blocks by size, and the first ones\n"
     "  map     an SVG picture of the heap\n"
     "FILE is what xmcSaveHeap wrote. OUTPUT is a file to write instead of the terminal.\n";
 
-static void print_size(FILE *out, const char *name, xmc_u64 bytes) {
-  char a[XMC_TEXT_BYTES], b[XMC_TEXT_BYTES];
-  fprintf(out, "%-22s %18s bytes  %s\n", name, xmc_text_count(a, bytes), xmc_text_size(b, bytes));
-}
-
-static void print_count(FILE *out, const char *name, xmc_u64 count) {
-  char a[XMC_TEXT_BYTES];
-  fprintf(out, "%-22s %18s\n", name, xmc_text_count(a, count));
-}
-
-static void print_info(xmcHeap *meta, FILE *out) {
-  static const char *const coalescing[] = {"none", "compartment", "class"};
-  xmc_heap_stats s;
-  unsigned c;
-  xmc_stats_meta(meta, &s);
-  print_size(out, "heap", s.heap_bytes);
-  print_size(out, "metadata", s.metadata_bytes);
-  print_size(out, "live", s.live_bytes);
-  print_size(out, "free", s.free_bytes);
-  print_size(out, "largest free", s.largest_free_bytes);
-  print_size(out, "free in Superblocks", s.free_block_bytes);
-  print_count(out, "live blocks", s.live_blocks);
-  print_count(out, "of these, Memoryblocks", s.memoryblocks);
-  print_count(out, "failed requests", s.failed_requests);
-  print_count(out, "double frees", s.double_frees);
-  print_count(out, "invalid frees", s.invalid_frees);
-  if (meta->debug) {
-    print_count(out, "red zone errors", s.red_zone_errors);
-    print_count(out, "writes after free", s.use_after_frees);
-  }
-  fprintf(out, "%-22s %18s\n", "coalescing", coalescing[meta->coalescing]);
-  print_count(out, "FIFOs a class, most", meta->slots ? xmc_fifos_count(meta->fifo_table[0]) : 0);
-  print_count(out, "debug level", meta->debug);
-  for (c = 0; c < XMC_STATS_CLASSES; c++)
-    if (s.class_live_blocks[c])
-      fprintf(out, "  %6llu B %27llu blocks\n", (unsigned long long)s.class_bytes[c],
-              (unsigned long long)s.class_live_blocks[c]);
-}
+static void print_info(xmcHeap *meta, FILE *out) { xmc_table_meta(meta, out, xmc_has_colours(out)); }
 
 static int CL_CALLBACK print_block(const xmc_block *block, void *out) {
   fprintf(out, "0x%llx %llu%s\n", (unsigned long long)block->ref, (unsigned long long)block->usable,
@@ -108,12 +71,12 @@ int main(int argc, char **argv) {
   xmcHeap *meta;
   FILE *out = stdout;
   size_t c = 0;
-  int failed;
+  int failed, help = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
   while (argc > 1 && c < sizeof commands / sizeof *commands && strcmp(commands[c].name, argv[1]) != 0)
     c++;
   if (argc < 3 || argc > 4 || c == sizeof commands / sizeof *commands) {
-    fputs(usage, argc > 1 && strcmp(argv[1], "--help") == 0 ? stdout : stderr);
-    return argc > 1 && strcmp(argv[1], "--help") == 0 ? 0 : 2;
+    fputs(usage, help ? stdout : stderr);
+    return help ? 0 : 2;
   }
   meta = open_heap(argv[2]);
   if (!meta)

@@ -11,6 +11,12 @@
  * heap must not be reset while another thread uses it. Functions that take a command queue first wait for
  * everything in that queue; NULL means a queue of the heap's own, for which work in other queues must
  * have ended. Kernels see a heap as it was left by commands that ended before they started.
+ *
+ * Later versions may add members at the end of the structs that the library fills. So the library is told the size
+ * of the caller's struct, and a program and a library of different versions understand each other: the library
+ * writes the members that both know and sets to 0 those that only the caller knows. Programs call xmcGetHeapStats,
+ * xmcCheckHeap and xmcForEachBlock, which pass the size of the struct that the program was compiled with. The
+ * functions behind them, whose names end with Sized, are for bindings of other languages.
  */
 #ifndef XMALLOC_H
 #define XMALLOC_H
@@ -26,21 +32,44 @@
 #else
 #include <CL/cl.h>
 #endif
-#include <xmalloc_export.h>
+
+/* Programs that link the static library define XMALLOC_STATIC_DEFINE (CMake's target and pkg-config's flags do);
+ * XMALLOC_BUILDING is defined only while the library itself is compiled. */
+#ifdef XMALLOC_STATIC_DEFINE
+#define XMALLOC_EXPORT
+#elif defined(_WIN32) && defined(XMALLOC_BUILDING)
+#define XMALLOC_EXPORT __declspec(dllexport)
+#elif defined(_WIN32)
+#define XMALLOC_EXPORT __declspec(dllimport)
+#elif defined(__GNUC__)
+#define XMALLOC_EXPORT __attribute__((visibility("default")))
+#else
+#define XMALLOC_EXPORT
+#endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* This header's version. A version as one number is laid out like OpenCL's cl_version, so that
+ * `XMC_VERSION >= XMC_MAKE_VERSION(0, 2, 0)` works in #if, too, and CL_VERSION_MAJOR(xmcGetVersion()) as well.
+ * Until 1.0 a new minor version may change the ABI (the shared library's name ends in .so.0.MINOR); a new patch
+ * version does not. From 1.0 on only a new major version does. */
+#define XMC_MAKE_VERSION(major, minor, patch) (((major) * 0x400000u) | ((minor) * 0x1000u) | ((patch) * 1u))
 #define XMC_VERSION_MAJOR 0
-#define XMC_VERSION_MINOR 1
+#define XMC_VERSION_MINOR 2
 #define XMC_VERSION_PATCH 0
+#define XMC_VERSION XMC_MAKE_VERSION(XMC_VERSION_MAJOR, XMC_VERSION_MINOR, XMC_VERSION_PATCH)
+
+/* The version of the library that the program runs with, as XMC_MAKE_VERSION; XMC_VERSION is that of the header it
+ * was compiled with. Needs no device and may be called at any time. */
+XMALLOC_EXPORT cl_uint xmcGetVersion(void);
 
 typedef struct _xmc_heap *xmc_heap;
 
 /* ---- errors: beside OpenCL's own; xmcErrorString says each in words ---- */
 #define XMC_HEAP_TOO_SMALL (-5801)   /* no room for the metadata and one page */
-#define XMC_HEAP_TOO_LARGE (-5802)   /* more than the device can allocate at once */
+#define XMC_HEAP_TOO_LARGE (-5802)   /* more than the device can allocate at once, or 32-bit references reach */
 #define XMC_NO_INT64_ATOMICS (-5803) /* the device has no working 64-bit atomics */
 #define XMC_SVM_UNAVAILABLE (-5804)  /* the device lacks the kind of SVM asked for */
 #define XMC_DEVICE_UNUSABLE (-5805)  /* the device builds or runs none of the library's paths correctly */
@@ -56,6 +85,7 @@ typedef struct _xmc_heap *xmc_heap;
 #define XMC_FILE_DAMAGED (-5815)    /* a checksum is wrong, or what it protects contradicts itself */
 #define XMC_NO_DEFAULT_HEAP (-5816) /* the device has no working variables at program scope */
 #define XMC_HEAP_IS_DEBUG (-5817)   /* host calls do not serve heaps made with XMC_HEAP_DEBUG */
+#define XMC_FILE_NOT_REGULAR (-5818) /* the path names a folder, device, pipe or socket */
 
 /* ---- properties of xmcCreateHeap: a list of name, value, …, 0; each name at most once ---- */
 typedef intptr_t xmc_heap_properties;
@@ -124,6 +154,9 @@ XMALLOC_EXPORT cl_int xmcSetKernelArgHeap(cl_kernel kernel, cl_uint index, xmc_h
 #define XMC_HEAP_HOST_ALWAYS 0x581b /* cl_bool: host calls work at any time, without xmcMapHeap */
 
 #define XMC_HEAP_DEFAULTS 0x581c    /* cl_bool: xmcBindDefaultHeap works on the device */
+#define XMC_HEAP_ARGUMENT 0x581d /* cl_mem: the value by which clSetKernelArg hands the heap to a kernel, for language
+                                    bindings that set arguments themselves; NULL: it takes clSetKernelArgSVMPointer
+                                    with XMC_HEAP_SVM_POINTER. xmcSetKernelArgHeap does this, and checks the program */
 
 /* As clGetDeviceInfo: `size` is the room at `value`; `size_ret` gets the size of the answer. `value` or
  * `size_ret` may be NULL. Errors: XMC_INVALID_HEAP; CL_INVALID_VALUE (unknown name, too little room). */
@@ -187,12 +220,31 @@ XMALLOC_EXPORT size_t xmcHostUsableSize(xmc_heap heap, void *ptr);
 XMALLOC_EXPORT xmcRef xmcHostToRef(xmc_heap heap, const void *ptr);
 XMALLOC_EXPORT void *xmcHostFromRef(xmc_heap heap, xmcRef ref);
 
+/* A reference in 32 bits, for data that holds many of them. A block starts at a multiple of 16 bytes, so 32 bits
+ * reach 64 GiB. In kernels xmcToRef32 and xmcFromRef32 make and follow them. */
+typedef uint32_t xmcRef32;
+
+/* Do 32-bit references reach every block of the heap? Ask before a program relies on them. The heap need not be
+ * mapped. CL_SUCCESS: yes. Errors: XMC_INVALID_HEAP, XMC_HEAP_TOO_LARGE (the arena has more than 64 GiB). */
+XMALLOC_EXPORT cl_int xmcCheckRef32(xmc_heap heap);
+
+/* As xmcHostToRef and xmcHostFromRef. An address that has no 32-bit reference, because it is no multiple of 16 from
+ * the arena's start or lies beyond 64 GiB, gives 0: a reference is never cut. */
+XMALLOC_EXPORT xmcRef32 xmcHostToRef32(xmc_heap heap, const void *ptr);
+XMALLOC_EXPORT void *xmcHostFromRef32(xmc_heap heap, xmcRef32 ref);
+
 /* ---- heaps in files ---- */
 
 /* Writes the heap, which must be quiet, to a file: what is in use, so an 8 GiB heap with 1 MiB of blocks is a
- * small file. It is written beside `path` first, then takes its name, and replaces what had it.
+ * small file.
+ * It is written to a temporary file in the same folder, xmc-save-<16 hexadecimal digits>.part, flushed to the disk, and
+ * then renamed, so whoever opens `path` finds the old file or the whole new one. Any number of threads and processes may
+ * save to one path at the same time: the last one to be renamed stays. If the call fails, the old file stays as it was;
+ * after a crash a temporary file may be left over, which no later save uses or removes. A symbolic link is followed, and the file
+ * it points to is replaced, or created. The new file has the old one's mode and, where the process may
+ * give it away, owner and group; other names (hard links) of the old file keep the old contents.
  * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_CORRUPT (nothing is written), CL_INVALID_VALUE (path is
- * NULL), XMC_FILE_UNUSABLE, CL_OUT_OF_HOST_MEMORY, OpenCL's. */
+ * NULL), XMC_FILE_NOT_REGULAR, XMC_FILE_UNUSABLE, CL_OUT_OF_HOST_MEMORY, OpenCL's. */
 XMALLOC_EXPORT cl_int xmcSaveHeap(xmc_heap heap, cl_command_queue queue, const char *path);
 
 /* Creates a heap as it was when it was saved, on any device of the same byte order: every xmcRef leads to its
@@ -200,7 +252,8 @@ XMALLOC_EXPORT cl_int xmcSaveHeap(xmc_heap heap, cl_command_queue queue, const c
  * those of the saved heap. The FIFOs are as many as on the device that the heap was made on. Alignments over
  * 16 that xmcAlignedAlloc can give depend on the new arena's address, until a reset.
  * The whole file is checked before anything is created. Errors: those of xmcCreateHeap, CL_INVALID_VALUE (path
- * is NULL), XMC_FILE_UNUSABLE, XMC_FILE_FOREIGN, XMC_FILE_VERSION, XMC_FILE_TRUNCATED, XMC_FILE_DAMAGED. */
+ * is NULL), XMC_FILE_NOT_REGULAR (the file is read twice), XMC_FILE_UNUSABLE, XMC_FILE_FOREIGN, XMC_FILE_VERSION,
+ * XMC_FILE_TRUNCATED, XMC_FILE_DAMAGED. */
 XMALLOC_EXPORT xmc_heap xmcLoadHeap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
                                     const char *path, cl_int *errcode_ret);
 
@@ -233,10 +286,16 @@ typedef struct xmc_heap_stats {
   cl_ulong first_use_after_free;
 } xmc_heap_stats;
 
+/* As xmcGetHeapStats; `size` is the size in bytes of the struct at `stats`. */
+XMALLOC_EXPORT cl_int xmcGetHeapStatsSized(xmc_heap heap, cl_command_queue queue, size_t size,
+                                           xmc_heap_stats *stats);
+
 /* Fills `stats`. Exact when no kernel is working on the heap.
  * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_CORRUPT (geometry damaged), CL_INVALID_VALUE
- * (stats is NULL), OpenCL's. */
-XMALLOC_EXPORT cl_int xmcGetHeapStats(xmc_heap heap, cl_command_queue queue, xmc_heap_stats *stats);
+ * (stats is NULL, or its size less than in version 0.1), OpenCL's. After an error `stats` is as it was. */
+static inline cl_int xmcGetHeapStats(xmc_heap heap, cl_command_queue queue, xmc_heap_stats *stats) {
+  return xmcGetHeapStatsSized(heap, queue, sizeof *stats, stats);
+}
 
 typedef enum xmc_problem {
   XMC_PROBLEM_NONE = 0,
@@ -258,12 +317,19 @@ typedef struct xmc_heap_report {
   char message[244]; /* in words */
 } xmc_heap_report;
 
+/* As xmcCheckHeap; `size` is the size in bytes of the struct at `report`, and is ignored if that is NULL. */
+XMALLOC_EXPORT cl_int xmcCheckHeapSized(xmc_heap heap, cl_command_queue queue, size_t size,
+                                        xmc_heap_report *report);
+
 /* Verifies every invariant of the arena, which must be quiet; in debug heaps from level 2 on the red zones of all
  * live blocks as well (on GPUs not of those that lanes share by compartments). CL_SUCCESS: intact. XMC_HEAP_CORRUPT:
  * the report, which may be NULL, says what is broken and where. Nothing is changed, and whatever the arena
  * holds, nothing outside it is read.
- * Other errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, OpenCL's. */
-XMALLOC_EXPORT cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_heap_report *report);
+ * Other errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, CL_INVALID_VALUE (the report's size is less than in version
+ * 0.1), OpenCL's. */
+static inline cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_heap_report *report) {
+  return xmcCheckHeapSized(heap, queue, sizeof *report, report);
+}
 
 /* ---- what a heap holds ---- */
 
@@ -283,10 +349,18 @@ typedef struct xmc_block {
 /* Non-zero ends the listing. The block is valid until the return. */
 typedef int(CL_CALLBACK *xmc_block_callback)(const xmc_block *block, void *data);
 
+/* As xmcForEachBlock; `size` is the size in bytes of the struct xmc_block that the callback knows. */
+XMALLOC_EXPORT cl_int xmcForEachBlockSized(xmc_heap heap, cl_command_queue queue, size_t size,
+                                           xmc_block_callback callback, void *data);
+
 /* Calls back for each live block, by ascending reference. Blocks that lanes share by compartments are one. The
  * heap must be quiet; the callback may do as it likes with it. Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH,
- * XMC_HEAP_CORRUPT (geometry damaged), CL_INVALID_VALUE (no callback), CL_OUT_OF_HOST_MEMORY, OpenCL's. */
-XMALLOC_EXPORT cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback callback, void *data);
+ * XMC_HEAP_CORRUPT (geometry damaged), CL_INVALID_VALUE (no callback, or a block's size less than in version 0.1),
+ * CL_OUT_OF_HOST_MEMORY, OpenCL's. */
+static inline cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback callback,
+                                     void *data) {
+  return xmcForEachBlockSized(heap, queue, sizeof(xmc_block), callback, data);
+}
 
 /* Writers of text to a stream. Errors: as xmcForEachBlock; CL_INVALID_VALUE (no file), XMC_FILE_UNUSABLE. */
 
@@ -299,6 +373,21 @@ XMALLOC_EXPORT cl_int xmcWriteHeapStats(xmc_heap heap, cl_command_queue queue, F
 /* A picture of the heap, as SVG: what every part of the arena is used for, what is free and how it is cut up.
  * Reads the metadata only; a file of some 10 KiB whatever the heap's size. */
 XMALLOC_EXPORT cl_int xmcWriteHeapMap(xmc_heap heap, cl_command_queue queue, FILE *file);
+
+/* The same texts, and a table, in memory. */
+typedef cl_uint xmc_heap_text;
+#define XMC_TEXT_STATS_TABLE 0x5841 /* xmc_heap_stats as a table for people, with human units */
+#define XMC_TEXT_STATS_JSON 0x5842  /* what xmcWriteHeapStats writes */
+#define XMC_TEXT_LEAKS 0x5843       /* what xmcReportLeaks writes */
+#define XMC_TEXT_MAP_SVG 0x5844     /* what xmcWriteHeapMap writes */
+
+/* Writes one of these texts, in UTF-8, to `text`, which has room for `size` bytes. `size_ret` gets the text's length
+ * in bytes with the NUL at its end. `text` or `size_ret` may be NULL; the usual way is to call twice, first for the
+ * length. Each call reads the heap anew, so the heap must be quiet in between for the length to stay the same.
+ * Errors: as xmcForEachBlock; CL_INVALID_VALUE (unknown `what`, or too little room: `size_ret` is set then, and
+ * nothing is written). */
+XMALLOC_EXPORT cl_int xmcGetHeapText(xmc_heap heap, cl_command_queue queue, xmc_heap_text what, size_t size,
+                                     char *text, size_t *size_ret);
 
 /* As clCreateProgramWithSource, with the device library in front, or in place of each
  * `#include "xmalloc.cl"`, "xmalloc_default.cl" or "xmalloc_std.h" that the strings hold; line numbers in messages remain those of the strings.

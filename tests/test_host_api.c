@@ -86,6 +86,11 @@ static void info(test_env *env) {
   CL_OK(xmcGetHeapInfo(heap, XMC_HEAP_SVM_POINTER, sizeof svm, &svm, NULL));
   assert_true((buffer != NULL) == (env->config.backing == XMC_BACKING_BUFFER));
   assert_true((svm != NULL) == (env->config.backing != XMC_BACKING_BUFFER));
+  if (buffer) {
+    cl_mem argument = NULL;
+    CL_OK(xmcGetHeapInfo(heap, XMC_HEAP_ARGUMENT, sizeof argument, &argument, NULL));
+    assert_ptr_equal(argument, buffer);
+  }
   CL_OK(xmcRetainHeap(heap));
   CL_OK(xmcGetHeapInfo(heap, XMC_HEAP_REFERENCE_COUNT, sizeof count, &count, NULL));
   assert_int_equal(count, 2);
@@ -193,7 +198,7 @@ static void geometries(test_env *env) {
   kernel = clCreateKernel(program, "take", &status);
   CL_OK(status);
   assert_int_equal(xmcSetKernelArgHeap(kernel, 0, other), XMC_HEAP_MISMATCH);
-  CL_OK(xmcGetHeapInfo(other, XMC_HEAP_MEM_OBJECT, sizeof buffer, &buffer, NULL));
+  CL_OK(xmcGetHeapInfo(other, XMC_HEAP_ARGUMENT, sizeof buffer, &buffer, NULL));
   if (buffer) { /* past the host library */
     test_launch(env, kernel, 1, 1, "mm", buffer, out);
     test_read(env, out, &ref, sizeof ref);

@@ -133,6 +133,72 @@ static void reports(test_env *env) {
   assert_int_equal(xmcWriteHeapMap(heap, NULL, NULL), CL_INVALID_VALUE);
 }
 
+/* xmcGetHeapText's answer, asked for as GetInfo functions are */
+static char *got(test_env *env, xmc_heap heap, xmc_heap_text what) {
+  size_t bytes = 0, again = 0;
+  char *text;
+  CL_OK(xmcGetHeapText(heap, env->queue, what, 0, NULL, &bytes));
+  text = test_alloc(env, bytes + 1);
+  memset(text, 'x', bytes + 1);
+  assert_int_equal(xmcGetHeapText(heap, NULL, what, bytes - 1, text, &again), CL_INVALID_VALUE);
+  assert_int_equal(again, bytes);
+  assert_int_equal(text[0], 'x');
+  CL_OK(xmcGetHeapText(heap, NULL, what, bytes, text, NULL));
+  assert_int_equal(text[bytes], 'x');
+  assert_int_equal(strlen(text), bytes - 1);
+  return text;
+}
+
+static void texts(test_env *env) {
+  xmc_heap heap = test_heap(env, 64 << 20);
+  xmcRef *refs = test_alloc(env, BLOCKS * sizeof *refs);
+  char *table = got(env, heap, XMC_TEXT_STATS_TABLE);
+  size_t bytes;
+  assert_non_null(strstr(table, "XMalloc heap, 64 MiB\n"));
+  assert_non_null(strstr(table, "  all                               0        0 B\n"));
+  assert_non_null(strstr(table, "  invalid frees                     0\n"));
+  populate(env, heap, refs);
+  CL_OK(xmcMapHeap(heap, NULL));
+  CL_OK(xmcHostFree(heap, (char *)xmcHostFromRef(heap, refs[0]) + 1));
+  assert_null(xmcHostMalloc(heap, 65 << 20, NULL));
+  table = got(env, heap, XMC_TEXT_STATS_TABLE);
+  CL_OK(xmcUnmapHeap(heap, NULL));
+  assert_non_null(strstr(table, "  all                           2,000 "));
+  assert_non_null(strstr(table, "  invalid frees                     1  the first at 0x"));
+  assert_non_null(strstr(table, "  failed requests                   1  the first: 65 MiB by work-item "));
+  assert_null(strchr(table, '\033'));
+  assert_string_equal(got(env, heap, XMC_TEXT_STATS_JSON), written(env, heap, xmcWriteHeapStats));
+  assert_string_equal(got(env, heap, XMC_TEXT_LEAKS), written(env, heap, xmcReportLeaks));
+  assert_string_equal(got(env, heap, XMC_TEXT_MAP_SVG), written(env, heap, xmcWriteHeapMap));
+  assert_int_equal(xmcGetHeapText(heap, NULL, 0, 0, NULL, &bytes), CL_INVALID_VALUE);
+  assert_int_equal(xmcGetHeapText(NULL, NULL, XMC_TEXT_LEAKS, 0, NULL, &bytes), XMC_INVALID_HEAP);
+}
+
+/* The stream for C libraries without open_memstream */
+#define XMC_HAS_OPEN_MEMSTREAM 0
+#define xmc_memory_stream_open portable_open
+#define xmc_memory_stream_close portable_close
+#include "memory_stream.c"
+
+static void portable_stream(test_env *env) {
+  xmc_memory_stream stream;
+  char *text = test_alloc(env, 20001);
+  memset(text, 'y', 20000);
+  assert_true(portable_open(&stream));
+  assert_true(portable_close(&stream));
+  assert_int_equal(stream.bytes, 0);
+  assert_string_equal(stream.text, "");
+  free(stream.text);
+  assert_true(portable_open(&stream));
+  fprintf(stream.file, "%s", text);
+  fputs("end", stream.file);
+  assert_true(portable_close(&stream));
+  assert_int_equal(stream.bytes, 20003);
+  assert_int_equal(strncmp(stream.text, text, 20000), 0);
+  assert_string_equal(stream.text + 20000, "end");
+  free(stream.text);
+}
+
 /* ---- the map ---- */
 
 /* The cells add up to what the statistics say. */
@@ -238,7 +304,7 @@ static void tools(test_env *env) {
   close(fd);
   populate(env, heap, refs);
   CL_OK(xmcSaveHeap(heap, NULL, path));
-  assert_non_null(strstr(tool(env, "info", path, 0), "live blocks                         2,000\n"));
+  assert_string_equal(tool(env, "info", path, 0), got(env, heap, XMC_TEXT_STATS_TABLE));
   assert_string_equal(tool(env, "check", path, 0), "intact: 2,000 live blocks\n");
   assert_string_equal(tool(env, "stats", path, 0), written(env, heap, xmcWriteHeapStats));
   assert_string_equal(tool(env, "leaks", path, 0), written(env, heap, xmcReportLeaks));
@@ -250,6 +316,8 @@ static void tools(test_env *env) {
     lines += *text == '\n';
   assert_int_equal(lines, 2000);
   assert_non_null(strstr(tool(env, "nonsense", path, 2), "usage"));
+  assert_non_null(strstr(tool(env, "--help", "", 0), "usage"));
+  assert_non_null(strstr(tool(env, "-h", "", 0), "usage"));
   f = fopen(path, "r+b");
   assert_non_null(f);
   fseek(f, 5000, SEEK_SET);
@@ -262,7 +330,8 @@ static void tools(test_env *env) {
 }
 
 int main(int argc, char **argv) {
-  static const test_case cases[] = {TEST(blocks, SPREAD_AXES), TEST(reports, SPREAD_ONE),
+  static const test_case cases[] = {TEST(blocks, SPREAD_AXES), TEST(reports, SPREAD_ONE), TEST(texts, SPREAD_AXES),
+                                    TEST(portable_stream, SPREAD_ONE),
                                     TEST(map, SPREAD_AXES), TEST(large_map, SPREAD_ONE),
                                     TEST(tools, SPREAD_ONE)};
   return test_main("inspect", cases, sizeof cases / sizeof *cases, argc, argv);

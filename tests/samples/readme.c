@@ -6,13 +6,13 @@
 static const char *source =
     "#include \"xmalloc.cl\"\n"
     "typedef struct node { xmcRef next; uint value; } node;\n"
-    "__kernel void push(__global xmcHeap *heap, volatile __global uint *head) {\n"
+    "__kernel void push(__global xmcHeap *heap, __global xmcRef *head) {\n"
     "  __global node *n = xmcMalloc(heap, sizeof(node));\n"
     "  if (!n) return;\n"
     "  n->value = (uint)get_global_id(0);\n"
-    "  n->next = atomic_xchg(head, (uint)xmcToRef(heap, n));\n"
+    "  n->next = xmcExchangeRef(head, xmcToRef(heap, n));\n"
     "}\n"
-    "__kernel void drain(__global xmcHeap *heap, __global uint *head, __global uint *count) {\n"
+    "__kernel void drain(__global xmcHeap *heap, __global xmcRef *head, __global uint *count) {\n"
     "  xmcRef ref = *head;\n"
     "  while (ref) {\n"
     "    __global node *n = xmcFromRef(heap, ref);\n"
@@ -25,7 +25,8 @@ static const char *source =
 int main(void) {
   cl_platform_id platform;
   cl_device_id device;
-  cl_uint zero[2] = {0, 0}, count = 0;
+  xmcRef head = 0; /* of the list: 0 is NULL */
+  cl_uint count = 0;
   size_t items = 10000, one = 1;
   cl_int e = clGetPlatformIDs(1, &platform, NULL);
   if (e || clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
@@ -40,7 +41,7 @@ int main(void) {
   cl_program program = xmcCreateProgramWithSource(heap, 1, &source, NULL, &e);
   e = clBuildProgram(program, 1, &device, xmcGetBuildOptions(heap), NULL, NULL);
   cl_kernel push = clCreateKernel(program, "push", &e), drain = clCreateKernel(program, "drain", &e);
-  cl_mem words = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof zero, zero, &e);
+  cl_mem words = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof head, &head, &e);
   cl_mem total = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof count, &count, &e);
   xmcSetKernelArgHeap(push, 0, heap);
   clSetKernelArg(push, 1, sizeof words, &words);

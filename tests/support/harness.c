@@ -15,10 +15,12 @@ static test_scale scale_of(const char *platform) {
   const char *wish = getenv("XMC_TEST_SCALE");
   if (wish && !strcmp(wish, "small"))
     return SCALE_SMALL;
+  if (wish && !strcmp(wish, "short"))
+    return strstr(platform, "Oclgrind") ? SCALE_SMALL : SCALE_SHORT;
   if (wish && !strcmp(wish, "full"))
     return SCALE_FULL;
   if (wish && *wish && strcmp(wish, "normal"))
-    fprintf(stderr, "XMC_TEST_SCALE=%s is none of small, normal, full; taken as normal\n", wish);
+    fprintf(stderr, "XMC_TEST_SCALE=%s is none of small, short, normal, full; taken as normal\n", wish);
   return !(wish && *wish) && strstr(platform, "Oclgrind") ? SCALE_SMALL : SCALE_NORMAL;
 }
 
@@ -74,11 +76,24 @@ static int has_backing(const test_device *d, cl_uint backing) {
          (backing == XMC_BACKING_SVM_FINE && (d->svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER));
 }
 
-static size_t list_configs(const test_device *d, test_spread spread, test_config *configs) {
+/* The short form keeps the default configuration, and of the others one, or two of a test that is to run under all
+ * combinations: the next ones at each `turn`, so that the tests of a program have all of them together. */
+static size_t deal_configs(test_config *configs, size_t n, size_t keep, size_t turn) {
+  test_config all[MAX_CONFIGS];
+  size_t i;
+  memcpy(all, configs, n * sizeof *all);
+  if (keep >= n)
+    return n;
+  for (i = 1; i < keep; i++)
+    configs[i] = all[1 + (turn + (i - 1) * (n / 2)) % (n - 1)];
+  return keep;
+}
+
+static size_t list_configs(const test_device *d, test_spread spread, size_t turn, test_config *configs) {
   static const cl_uint coalescings[] = {XMC_COALESCE_CLASS, XMC_COALESCE_COMPARTMENT, XMC_COALESCE_NONE};
   static const cl_uint backings[] = {XMC_BACKING_BUFFER, XMC_BACKING_SVM, XMC_BACKING_SVM_FINE};
-  size_t n = 0, c, f, b;
-  if (spread == SPREAD_MATRIX && d->scale == SCALE_SMALL)
+  size_t n = 0, c, f, b, keep = spread == SPREAD_MATRIX ? 3 : 2;
+  if (spread == SPREAD_MATRIX && d->scale <= SCALE_SHORT)
     spread = SPREAD_AXES;
   for (c = 0; c < 3; c++)
     for (f = 0; f < sizeof fifo_choices / sizeof *fifo_choices; f++)
@@ -97,7 +112,7 @@ static size_t list_configs(const test_device *d, test_spread spread, test_config
     configs[n] = configs[0];
     configs[n++].one_geometry = 1;
   }
-  return n;
+  return d->scale == SCALE_SHORT ? deal_configs(configs, n, keep, turn) : n;
 }
 
 /* What a cmocka test gets as its initial state */
@@ -160,7 +175,7 @@ static void plan_name(planned_test *plan, const char *test) {
 int test_main(const char *topic, const test_case *cases, size_t count, int argc, char **argv) {
   static test_device devices[MAX_DEVICES];
   const char *filter = argc > 1 ? argv[1] : getenv("XMC_TEST_FILTER");
-  size_t device_count = find_devices(devices), most, n = 0, d, i, c;
+  size_t device_count = find_devices(devices), most, n = 0, d, i, c, turn = 0;
   planned_test *plans;
   struct CMUnitTest *tests;
   int failed;
@@ -170,6 +185,8 @@ int test_main(const char *topic, const test_case *cases, size_t count, int argc,
             getenv("XMC_TEST_DEVICE") ? getenv("XMC_TEST_DEVICE") : "");
     return 1;
   }
+  for (i = 0; topic[i]; i++) /* programs begin at different configurations */
+    turn += (unsigned char)topic[i];
   most = device_count * count * MAX_CONFIGS;
   plans = calloc(most, sizeof *plans);
   tests = calloc(most, sizeof *tests);
@@ -178,7 +195,7 @@ int test_main(const char *topic, const test_case *cases, size_t count, int argc,
   for (d = 0; d < device_count; d++)
     for (i = 0; i < count; i++) {
       test_config configs[MAX_CONFIGS];
-      size_t config_count = list_configs(&devices[d], cases[i].spread, configs);
+      size_t config_count = list_configs(&devices[d], cases[i].spread, turn + i, configs);
       for (c = 0; c < config_count; c++) {
         plans[n].device = &devices[d];
         plans[n].config = configs[c];

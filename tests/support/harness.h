@@ -6,7 +6,8 @@
  * failed or not.
  *
  *   XMC_TEST_DEVICE  only devices whose name or platform's name contains it
- *   XMC_TEST_SCALE   small (simulators; the default there), normal (the default), full
+ *   XMC_TEST_SCALE   small (simulators; the default there), short (normal sizes, each test under one or two configurations
+ *                    besides the default one), normal (the default), full (larger sizes)
  *   XMC_TEST_FILTER  only tests whose full name contains it; the first argument does the same
  */
 #ifndef XMC_TEST_HARNESS_H
@@ -22,7 +23,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <xmalloc.h>
 
-typedef enum test_scale { SCALE_SMALL, SCALE_NORMAL, SCALE_FULL } test_scale;
+typedef enum test_scale { SCALE_SMALL, SCALE_SHORT, SCALE_NORMAL, SCALE_FULL } test_scale;
 
 #define FIFOS_DEFAULT (-1)
 typedef struct test_config {
@@ -67,7 +68,7 @@ typedef struct test_env {
 typedef enum test_spread {
   SPREAD_ONE, /* the default one */
   SPREAD_AXES, /* each choice of coalescing, of FIFOs, of backing and of geometry once, the others at their default */
-  SPREAD_MATRIX /* all combinations (small scale: as SPREAD_AXES) */
+  SPREAD_MATRIX /* all combinations (small and short scale: as SPREAD_AXES) */
 } test_spread;
 
 typedef struct test_case {
@@ -81,7 +82,7 @@ typedef struct test_case {
 /* Exit status for main. */
 int test_main(const char *topic, const test_case *cases, size_t count, int argc, char **argv);
 
-/* The value for the device's scale */
+/* The value for the device's scale; the short one has normal's sizes */
 size_t test_scaled(const test_env *env, size_t small, size_t normal, size_t full);
 int test_is_default(const test_env *env);
 

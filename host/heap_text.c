@@ -1,0 +1,94 @@
+/* What a heap holds, as text: statistics, leaks and the map, to a stream or to memory. */
+#include "inspect.h"
+#include "memory_stream.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the writers: visitors whose data is a FILE ---- */
+
+static cl_int write_table(xmcHeap *meta, xmc_window *window, void *file) {
+  (void)window;
+  xmc_table_meta(meta, file, xmc_has_colours(file));
+  return CL_SUCCESS;
+}
+
+static cl_int write_json(xmcHeap *meta, xmc_window *window, void *file) {
+  (void)window;
+  xmc_json_meta(meta, file);
+  return CL_SUCCESS;
+}
+
+static cl_int write_leaks(xmcHeap *meta, xmc_window *window, void *file) {
+  xmc_leaks_meta(meta, window, file);
+  return CL_SUCCESS;
+}
+
+static cl_int write_map(xmcHeap *meta, xmc_window *window, void *file) {
+  xmc_map *map = malloc(sizeof *map);
+  (void)window;
+  if (!map)
+    return CL_OUT_OF_HOST_MEMORY;
+  xmc_map_meta(meta, map);
+  xmc_map_svg(map, file);
+  free(map);
+  return CL_SUCCESS;
+}
+
+static xmc_meta_visitor writer_of(xmc_heap_text what) {
+  switch (what) {
+  case XMC_TEXT_STATS_TABLE:
+    return write_table;
+  case XMC_TEXT_STATS_JSON:
+    return write_json;
+  case XMC_TEXT_LEAKS:
+    return write_leaks;
+  case XMC_TEXT_MAP_SVG:
+    return write_map;
+  default:
+    return NULL;
+  }
+}
+
+/* ---- to a stream ---- */
+
+cl_int xmc_write_text(xmc_heap heap, cl_command_queue queue, xmc_heap_text what, FILE *file) {
+  cl_int status = file ? xmc_visit_meta(heap, queue, writer_of(what), file) : CL_INVALID_VALUE;
+  if (status != CL_SUCCESS)
+    return status;
+  return fflush(file) == 0 && !ferror(file) ? CL_SUCCESS : XMC_FILE_UNUSABLE;
+}
+
+cl_int xmcReportLeaks(xmc_heap heap, cl_command_queue queue, FILE *file) {
+  return xmc_write_text(heap, queue, XMC_TEXT_LEAKS, file);
+}
+
+cl_int xmcWriteHeapStats(xmc_heap heap, cl_command_queue queue, FILE *file) {
+  return xmc_write_text(heap, queue, XMC_TEXT_STATS_JSON, file);
+}
+
+cl_int xmcWriteHeapMap(xmc_heap heap, cl_command_queue queue, FILE *file) {
+  return xmc_write_text(heap, queue, XMC_TEXT_MAP_SVG, file);
+}
+
+/* ---- to memory ---- */
+
+cl_int xmcGetHeapText(xmc_heap heap, cl_command_queue queue, xmc_heap_text what, size_t size, char *text,
+                      size_t *size_ret) {
+  xmc_memory_stream stream;
+  cl_int status;
+  if (!writer_of(what))
+    return CL_INVALID_VALUE;
+  if (!xmc_memory_stream_open(&stream))
+    return CL_OUT_OF_HOST_MEMORY;
+  status = xmc_visit_meta(heap, queue, writer_of(what), stream.file);
+  if (!xmc_memory_stream_close(&stream) && status == CL_SUCCESS)
+    status = CL_OUT_OF_HOST_MEMORY;
+  if (status == CL_SUCCESS && size_ret)
+    *size_ret = stream.bytes + 1;
+  if (status == CL_SUCCESS && text && size <= stream.bytes)
+    status = CL_INVALID_VALUE;
+  if (status == CL_SUCCESS && text)
+    memcpy(text, stream.text, stream.bytes + 1);
+  free(stream.text);
+  return status;
+}

@@ -1,0 +1,57 @@
+/* open_memstream where the C library has it (POSIX), and a temporary file elsewhere. */
+#include "memory_stream.h"
+#include <stdlib.h>
+
+#ifndef XMC_HAS_OPEN_MEMSTREAM
+#ifdef _WIN32
+#define XMC_HAS_OPEN_MEMSTREAM 0
+#else
+#define XMC_HAS_OPEN_MEMSTREAM 1
+#endif
+#endif
+
+#if XMC_HAS_OPEN_MEMSTREAM
+
+int xmc_memory_stream_open(xmc_memory_stream *stream) {
+  *stream = (xmc_memory_stream){NULL, NULL, 0};
+  stream->file = open_memstream(&stream->text, &stream->bytes);
+  return stream->file != NULL;
+}
+
+int xmc_memory_stream_close(xmc_memory_stream *stream) {
+  int failed = ferror(stream->file);
+  failed |= fclose(stream->file);
+  if (failed) {
+    free(stream->text);
+    stream->text = NULL;
+  }
+  return !failed;
+}
+
+#else
+
+int xmc_memory_stream_open(xmc_memory_stream *stream) {
+  *stream = (xmc_memory_stream){tmpfile(), NULL, 0};
+  return stream->file != NULL;
+}
+
+int xmc_memory_stream_close(xmc_memory_stream *stream) {
+  int failed = ferror(stream->file);
+  long bytes = ftell(stream->file);
+  if (!failed && bytes >= 0)
+    stream->text = malloc((size_t)bytes + 1);
+  if (stream->text) {
+    rewind(stream->file);
+    stream->bytes = fread(stream->text, 1, (size_t)bytes, stream->file);
+    stream->text[stream->bytes] = '\0';
+    failed = stream->bytes != (size_t)bytes;
+  }
+  fclose(stream->file);
+  if (failed) {
+    free(stream->text);
+    stream->text = NULL;
+  }
+  return stream->text != NULL;
+}
+
+#endif

@@ -1,0 +1,110 @@
+"""What a heap tells of its contents."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import Any
+
+from ._library import BLOCK_OF_PAGES, CBlock, CReport, CStats
+
+
+class Problem(enum.IntEnum):
+    """What is broken in a heap; ``xmalloc.h`` says more about each."""
+
+    NONE = 0
+    HEADER = 1
+    PAGE_MAP = 2
+    FREE_PAGES = 3
+    STATE_WORD = 4
+    NOT_LISTED = 5
+    FIFO = 6
+    BITMAP = 7
+    COMPARTMENT = 8
+    RED_ZONE = 9
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What :meth:`Heap.check` found: how many problems, and the first of them."""
+
+    problems: int
+    offset: int
+    """Where in the heap, in bytes."""
+    code: Problem
+    message: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """A live block."""
+
+    ref: int
+    size: int
+    """Bytes asked for, where a debug heap knows; else as ``usable``."""
+    usable: int
+    """Bytes; in a debug heap those asked for."""
+    size_class: int | None
+    """Index of the block's size class; None for a block of whole pages."""
+    file: str | None
+    """The source of the call that allocated it, where a debug heap of level 3 knows."""
+    line: int
+    """The line in ``file``; 0 where it is not known."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Stats:
+    """What a walk through a heap found, in bytes and numbers. Live blocks count their whole size classes."""
+
+    heap_bytes: int
+    metadata_bytes: int
+    """Part of ``heap_bytes`` that blocks can never use."""
+    live_blocks: int
+    live_bytes: int
+    free_bytes: int
+    largest_free_bytes: int
+    """The largest run of free pages."""
+    free_block_bytes: int
+    """Part of ``free_bytes``: free blocks in Superblocks in use."""
+    superblocks: int
+    memoryblocks: int
+    """Live blocks of whole pages."""
+    memoryblock_bytes: int
+    failed_requests: int
+    """Since creation or reset, as are all that follow."""
+    first_failure_size: int
+    first_failure_id: int
+    """The global linear id of the work-item that made the first request that failed."""
+    double_frees: int
+    invalid_frees: int
+    first_double_free: int
+    """The reference that was freed twice first; for pointers outside the heap its low bits, as in the next one."""
+    first_invalid_free: int
+    red_zone_errors: int
+    """Debug heaps: freed blocks beside which something was overwritten."""
+    first_red_zone_error: int
+    use_after_frees: int
+    """Debug heaps from level 2: blocks handed out that were written to after their free."""
+    first_use_after_free: int
+    classes: dict[int, int]
+    """The size of a block of each size class: how many are live. Classes without live blocks are left out."""
+
+
+def stats_of(c: CStats) -> Stats:
+    values: dict[str, Any] = {f.name: getattr(c, f.name) for f in dataclasses.fields(Stats) if f.name != "classes"}
+    return Stats(classes={b: n for b, n in zip(c.class_bytes, c.class_live_blocks) if n}, **values)
+
+
+def report_of(c: CReport) -> Report:
+    return Report(c.problems, c.offset, Problem(c.code), c.message.decode(errors="replace"))
+
+
+def block_of(c: CBlock) -> Block:
+    return Block(
+        ref=c.ref,
+        size=c.size,
+        usable=c.usable,
+        size_class=None if c.size_class == BLOCK_OF_PAGES else c.size_class,
+        file=c.file.decode(errors="replace") if c.file else None,
+        line=c.line,
+    )

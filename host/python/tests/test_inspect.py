@@ -1,0 +1,75 @@
+"""What a heap tells of its contents."""
+
+import dataclasses
+import json
+import xml.etree.ElementTree as xml
+
+import numpy as np
+import pyopencl as cl
+import pytest
+from conftest import NODE_SOURCE
+
+import pyxmalloc as xmc
+
+
+def test_stats_and_blocks(heap, program, queue, refs):
+    program.take(queue, refs.shape, None, heap, refs.data, np.uint32(100))
+    program.take(queue, (3,), None, heap, refs.data, np.uint32(100000))
+    stats = heap.stats(queue)
+    blocks = heap.blocks(queue)
+    assert len(blocks) == stats.live_blocks == 1003
+    assert sum(b.usable for b in blocks) == stats.live_bytes
+    assert [b.ref for b in blocks] == sorted(b.ref for b in blocks)
+    assert set(refs.get().tolist()) <= {b.ref for b in blocks}
+    assert sum(b.size_class is None for b in blocks) == stats.memoryblocks == 3
+    assert stats.classes == {112: 1000}
+    assert stats.heap_bytes == heap.nbytes
+    assert stats.metadata_bytes == heap.metadata_bytes
+    told = json.loads(heap.json(queue))
+    for field in dataclasses.fields(stats):
+        if field.name != "classes":
+            assert told[field.name] == getattr(stats, field.name)
+
+
+def test_texts(heap, program, queue, refs):
+    assert heap.leaks(queue) == "XMalloc: no block is allocated\n"
+    program.take(queue, refs.shape, None, heap, refs.data, np.uint32(100))
+    assert "1,000 blocks are still allocated" in heap.leaks(queue)
+    assert heap.table(queue).startswith("XMalloc heap, 64 MiB\n")
+    for svg in (heap.map_svg(queue), heap._repr_svg_()):
+        assert xml.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
+        assert "1,000 live blocks" in svg
+    heap.close()
+    assert heap._repr_svg_() is None
+
+
+def test_failures(heap, program, queue, refs):
+    program.take(queue, (5,), None, heap, refs.data, np.uint32(1 << 31))
+    refs[0] = 2_000_000
+    program.give(queue, (1,), None, heap, refs.data)
+    stats = heap.stats(queue)
+    assert (stats.failed_requests, stats.first_failure_size) == (5, 1 << 31)
+    assert (stats.invalid_frees, stats.first_invalid_free) == (1, 2_000_000)
+
+
+def test_check(context, queue):
+    heap = xmc.Heap(context, 16 << 20)
+    heap.check(queue)
+    cl.enqueue_copy(queue, heap.buffer, np.full(8, 0x5A, np.uint8), dst_offset=heap.metadata_bytes // 2)
+    with pytest.raises(xmc.HeapCorrupt, match="XMC_HEAP_CORRUPT") as e:
+        heap.check(queue)
+    report = e.value.report
+    assert report.problems > 0
+    assert report.code != xmc.Problem.NONE
+    assert 0 < report.offset < heap.nbytes
+    assert report.message in str(e.value)
+
+
+def test_debug(context, queue, refs):
+    with xmc.Heap(context, 16 << 20, debug=3) as heap:
+        program = heap.program(NODE_SOURCE).build()
+        program.take(queue, (10,), None, heap, refs.data, np.uint32(33))
+        blocks = heap.blocks(queue)
+        assert [b.size for b in blocks] == [33] * 10
+        line = 1 + NODE_SOURCE[: NODE_SOURCE.index("xmcMalloc(heap, size))")].count("\n")
+        assert {(b.file, b.line) for b in blocks} == {("<kernel>", line)}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* XMalloc for OpenCL in C++: what xmalloc.h declares, on the types of CL/opencl.hpp. Header only, C++11.
+ *
+ *   #define CL_HPP_ENABLE_EXCEPTIONS
+ *   #include <xmalloc.hpp>
+ *
+ *   xmc::Heap heap(context, device, 256 << 20);
+ *   cl::Program program = heap.buildProgram(source);     // holds the device library
+ *   cl::Kernel kernel(program, "push");
+ *   heap.setArg(kernel, 0);                               // __global xmcHeap *heap
+ *   ...
+ *   xmc::Mapping map(heap, queue);                        // until the end of the scope
+ *   for (xmc::Ref<Node> at = head; at; at = map[at].next)
+ *     sum += map[at].value;
+ *
+ * Errors are reported as CL/opencl.hpp does it. With CL_HPP_ENABLE_EXCEPTIONS each function that fails throws
+ * cl::Error, whose what() is the name of the C function and whose err() the status (a failed build cl::BuildError).
+ * Without it nothing throws: functions return the status, or take a last parameter `cl_int *err`, which may be
+ * nullptr. xmcErrorString says a status in words in both cases.
+ *
+ * What each function does, its errors, and who may call it when, is said at the C function of the same name in
+ * xmalloc.h. `heap()` is the C handle, for every function that has no counterpart here. Where a queue may be left
+ * out, it is the heap's own.
+ */
+#ifndef XMALLOC_HPP
+#define XMALLOC_HPP
+
+#ifndef CL_HPP_TARGET_OPENCL_VERSION
+#define CL_HPP_TARGET_OPENCL_VERSION 300
+#endif
+#include <CL/opencl.hpp>
+#include <xmalloc.h>
+#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace xmc {
+
+/* A list of names and values, without the final 0 of C: {XMC_HEAP_BACKING, XMC_BACKING_SVM} */
+typedef std::vector<xmc_heap_properties> Properties;
+
+namespace detail {
+
+/* Throws, or writes `status` to `err` and returns it. `function` must outlive the exception. */
+inline cl_int report(cl_int status, const char *function, cl_int *err = nullptr) {
+  if (err)
+    *err = status;
+#ifdef CL_HPP_ENABLE_EXCEPTIONS
+  if (status != CL_SUCCESS)
+    throw cl::Error(status, function);
+#else
+  (void)function;
+#endif
+  return status;
+}
+
+inline Properties terminated(Properties properties) {
+  properties.push_back(0);
+  return properties;
+}
+
+/* Reads a piece of information as it is, as a string, or as an object of OpenCL. */
+template <class T> typename std::enable_if<std::is_scalar<T>::value, cl_int>::type
+read(xmc_heap heap, xmc_heap_info name, T &value) {
+  return xmcGetHeapInfo(heap, name, sizeof value, &value, nullptr);
+}
+
+inline cl_int read(xmc_heap heap, xmc_heap_info name, std::string &value) {
+  std::size_t size = 0;
+  cl_int status = xmcGetHeapInfo(heap, name, 0, nullptr, &size);
+  if (status != CL_SUCCESS || size == 0)
+    return status;
+  value.resize(size);
+  status = xmcGetHeapInfo(heap, name, size, &value[0], nullptr);
+  value.resize(size - 1); /* C's 0 at the end */
+  return status;
+}
+
+template <class T> typename std::enable_if<!std::is_scalar<T>::value, cl_int>::type
+read(xmc_heap heap, xmc_heap_info name, T &value) {
+  typename T::cl_type object = nullptr;
+  cl_int status = xmcGetHeapInfo(heap, name, sizeof object, &object, nullptr);
+  if (status == CL_SUCCESS)
+    value = T(object, true);
+  return status;
+}
+
+/* The type of each piece of information */
+template <xmc_heap_info name> struct info {
+  typedef xmc_heap_properties type; /* the properties of creation */
+};
+template <> struct info<XMC_HEAP_REFERENCE_COUNT> { typedef cl_uint type; };
+template <> struct info<XMC_HEAP_CONTEXT> { typedef cl::Context type; };
+template <> struct info<XMC_HEAP_DEVICE> { typedef cl::Device type; };
+template <> struct info<XMC_HEAP_BYTES> { typedef std::size_t type; };
+template <> struct info<XMC_HEAP_METADATA_BYTES> { typedef std::size_t type; };
+template <> struct info<XMC_HEAP_MEM_OBJECT> { typedef cl::Buffer type; };
+template <> struct info<XMC_HEAP_SVM_POINTER> { typedef void *type; };
+template <> struct info<XMC_HEAP_DEFERRED_RELEASE> { typedef cl_bool type; };
+template <> struct info<XMC_HEAP_SUB_GROUPS> { typedef cl_bool type; };
+template <> struct info<XMC_HEAP_PATH> { typedef std::string type; };
+template <> struct info<XMC_HEAP_WHY> { typedef std::string type; };
+template <> struct info<XMC_HEAP_HOST_ALWAYS> { typedef cl_bool type; };
+template <> struct info<XMC_HEAP_DEFAULTS> { typedef cl_bool type; };
+template <> struct info<XMC_HEAP_ARGUMENT> { typedef cl_mem type; };
+
+} // namespace detail
+
+/* A heap. A copy is the same heap, retained; the heap is destroyed with its last object. An object made by default
+ * holds none: its functions fail with XMC_INVALID_HEAP. */
+class Heap {
+public:
+  Heap() noexcept : heap_(nullptr) {}
+
+  /* xmcCreateHeap */
+  Heap(const cl::Context &context, const cl::Device &device, std::size_t bytes,
+       const Properties &properties = Properties(), cl_int *err = nullptr)
+      : heap_(nullptr) {
+    cl_int status;
+    heap_ = xmcCreateHeap(context(), device(), detail::terminated(properties).data(), bytes, &status);
+    detail::report(status, "xmcCreateHeap", err);
+  }
+
+  /* Takes over the caller's reference, or adds one. */
+  explicit Heap(xmc_heap heap, bool retain = false) noexcept : heap_(heap) {
+    if (retain)
+      xmcRetainHeap(heap_);
+  }
+
+  Heap(const Heap &other) noexcept : Heap(other.heap_, other.heap_ != nullptr) {}
+  Heap(Heap &&other) noexcept : heap_(other.heap_) { other.heap_ = nullptr; }
+  Heap &operator=(Heap other) noexcept {
+    std::swap(heap_, other.heap_);
+    return *this;
+  }
+
+  /* A heap that is still mapped is not destroyed, as xmcReleaseHeap says; a Mapping keeps its heap so long. */
+  ~Heap() {
+    if (heap_)
+      xmcReleaseHeap(heap_);
+  }
+
+  /* xmcLoadHeap */
+  static Heap load(const cl::Context &context, const cl::Device &device, const std::string &path,
+                   const Properties &properties = Properties(), cl_int *err = nullptr) {
+    cl_int status;
+    Heap heap(xmcLoadHeap(context(), device(), detail::terminated(properties).data(), path.c_str(), &status));
+    detail::report(status, "xmcLoadHeap", err);
+    return heap;
+  }
+
+  xmc_heap operator()() const noexcept { return heap_; }
+  explicit operator bool() const noexcept { return heap_ != nullptr; }
+
+  /* xmcSaveHeap */
+  cl_int save(const std::string &path, const cl::CommandQueue &queue = cl::CommandQueue()) const {
+    return detail::report(xmcSaveHeap(heap_, queue(), path.c_str()), "xmcSaveHeap");
+  }
+
+  /* xmcResetHeap */
+  cl_int reset(const cl::CommandQueue &queue = cl::CommandQueue()) const {
+    return detail::report(xmcResetHeap(heap_, queue()), "xmcResetHeap");
+  }
+
+  /* xmcGetHeapInfo: heap.getInfo<XMC_HEAP_BYTES>() */
+  template <xmc_heap_info name> typename detail::info<name>::type getInfo(cl_int *err = nullptr) const {
+    typename detail::info<name>::type value = typename detail::info<name>::type();
+    detail::report(detail::read(heap_, name, value), "xmcGetHeapInfo", err);
+    return value;
+  }
+
+  /* xmcGetHeapStats */
+  xmc_heap_stats stats(const cl::CommandQueue &queue = cl::CommandQueue(), cl_int *err = nullptr) const {
+    xmc_heap_stats stats = xmc_heap_stats();
+    detail::report(xmcGetHeapStats(heap_, queue(), &stats), "xmcGetHeapStats", err);
+    return stats;
+  }
+
+  /* xmcCheckHeap. A broken heap is an answer, not an error: XMC_HEAP_CORRUPT is returned and never thrown. */
+  cl_int check(const cl::CommandQueue &queue = cl::CommandQueue(), xmc_heap_report *report = nullptr) const {
+    cl_int status = xmcCheckHeap(heap_, queue(), report);
+    return status == XMC_HEAP_CORRUPT ? status : detail::report(status, "xmcCheckHeap");
+  }
+
+  /* ---- programs ---- */
+
+  /* xmcGetBuildOptions and xmcGetGeometryOptions; empty for no heap */
+  std::string buildOptions() const { return heap_ ? xmcGetBuildOptions(heap_) : ""; }
+  std::string geometryOptions() const { return heap_ ? xmcGetGeometryOptions(heap_) : ""; }
+
+  /* xmcCreateProgramWithSource, not built yet */
+  cl::Program createProgram(const std::vector<std::string> &sources, cl_int *err = nullptr) const {
+    std::vector<const char *> strings;
+    std::vector<std::size_t> lengths;
+    cl_int status;
+    for (const std::string &source : sources) {
+      strings.push_back(source.data());
+      lengths.push_back(source.size());
+    }
+    cl::Program program(
+        xmcCreateProgramWithSource(heap_, (cl_uint)strings.size(), strings.data(), lengths.data(), &status));
+    detail::report(status, "xmcCreateProgramWithSource", err);
+    return program;
+  }
+
+  cl::Program createProgram(const std::string &source, cl_int *err = nullptr) const {
+    return createProgram(std::vector<std::string>(1, source), err);
+  }
+
+  /* Builds a program for the heap's device with its options and then the caller's. */
+  cl_int build(const cl::Program &program, const std::string &options = std::string()) const {
+    cl_int status = CL_SUCCESS;
+    cl::Device device = getInfo<XMC_HEAP_DEVICE>(&status);
+    if (status != CL_SUCCESS)
+      return status;
+    return program.build(device, (buildOptions() + " " + options).c_str());
+  }
+
+  /* Both in one. Without exceptions, a program that does not build is returned as well, for its log. */
+  cl::Program buildProgram(const std::string &source, const std::string &options = std::string(),
+                           cl_int *err = nullptr) const {
+    cl_int status = CL_SUCCESS;
+    cl::Program program = createProgram(source, &status);
+    if (status == CL_SUCCESS)
+      status = build(program, options);
+    if (err)
+      *err = status;
+    return program;
+  }
+
+  /* xmcSetKernelArgHeap */
+  cl_int setArg(const cl::Kernel &kernel, cl_uint index) const {
+    return detail::report(xmcSetKernelArgHeap(kernel(), index, heap_), "xmcSetKernelArgHeap");
+  }
+
+  /* xmcBindDefaultHeap */
+  cl_int bindDefault(const cl::Program &program, const cl::CommandQueue &queue = cl::CommandQueue()) const {
+    return detail::report(xmcBindDefaultHeap(program(), heap_, queue()), "xmcBindDefaultHeap");
+  }
+
+private:
+  xmc_heap heap_;
+};
+
+/* A reference to a T in a heap. It has the layout of the device's xmcRef, so that a struct which holds one can be
+ * shared with kernels; a default-initialised one holds nothing in particular, Ref<T>() is the null reference. */
+template <class T> struct Ref {
+  xmcRef value;
+
+  Ref() = default;
+  explicit Ref(xmcRef ref) noexcept : value(ref) {}
+  explicit operator bool() const noexcept { return value != 0; }
+  friend bool operator==(Ref a, Ref b) noexcept { return a.value == b.value; }
+  friend bool operator!=(Ref a, Ref b) noexcept { return a.value != b.value; }
+};
+
+/* A heap mapped to the host: xmcMapHeap now, xmcUnmapHeap at the end of the scope. Meanwhile no kernel may run on the
+ * heap, unless it has XMC_HEAP_HOST_ALWAYS. A heap has one mapping at a time. Addresses are valid as long as the
+ * mapping; any number of threads may allocate and free through it. */
+class Mapping {
+public:
+  explicit Mapping(const Heap &heap, const cl::CommandQueue &queue = cl::CommandQueue(), cl_int *err = nullptr)
+      : queue_(queue) {
+    cl_int status = xmcMapHeap(heap(), queue_());
+    if (status == CL_SUCCESS)
+      heap_ = heap;
+    detail::report(status, "xmcMapHeap", err);
+  }
+
+  Mapping(Mapping &&other) noexcept : heap_(std::move(other.heap_)), queue_(std::move(other.queue_)) {}
+  Mapping(const Mapping &) = delete;
+  Mapping &operator=(const Mapping &) = delete;
+
+  /* Errors are lost here; whoever wants them calls unmap before. */
+  ~Mapping() {
+    if (heap_)
+      xmcUnmapHeap(heap_(), queue_());
+  }
+
+  /* xmcUnmapHeap, early */
+  cl_int unmap() {
+    cl_int status = xmcUnmapHeap(heap_(), queue_());
+    if (status == CL_SUCCESS)
+      heap_ = Heap();
+    return detail::report(status, "xmcUnmapHeap");
+  }
+
+  /* xmcHostFromRef and xmcHostToRef. The reference of operator[] must not be null. */
+  template <class T> T *get(Ref<T> ref) const { return static_cast<T *>(xmcHostFromRef(heap_(), ref.value)); }
+  template <class T> T &operator[](Ref<T> ref) const { return *get(ref); }
+  template <class T> Ref<T> ref(T *ptr) const { return Ref<T>(xmcHostToRef(heap_(), ptr)); }
+
+  /* Room for `count` objects, whose contents are undefined: xmcHostMalloc, or xmcHostAlignedAlloc for types that want
+   * more than 16. A T is what kernels can use: no constructors, no destructor. nullptr for count 0; no room is the
+   * error CL_MEM_OBJECT_ALLOCATION_FAILURE. */
+  template <class T> T *allocate(std::size_t count = 1, cl_int *err = nullptr) const {
+    static_assert(std::is_trivially_copyable<T>::value, "kernels share bytes, not objects with constructors");
+    const bool fits = count <= (std::size_t)-1 / sizeof(T);
+    const std::size_t bytes = fits ? count * sizeof(T) : (std::size_t)-1; /* which no heap has: counted there */
+    cl_int status;
+    void *ptr = alignof(T) > 16 ? xmcHostAlignedAlloc(heap_(), alignof(T), bytes, &status)
+                                : xmcHostMalloc(heap_(), bytes, &status);
+    detail::report(status, "xmcHostMalloc", err);
+    return static_cast<T *>(ptr);
+  }
+
+  /* xmcHostRealloc */
+  template <class T> T *reallocate(T *ptr, std::size_t count, cl_int *err = nullptr) const {
+    static_assert(std::is_trivially_copyable<T>::value && alignof(T) <= 16, "bytes that may move, aligned to 16");
+    const bool fits = count <= (std::size_t)-1 / sizeof(T);
+    cl_int status;
+    void *moved = xmcHostRealloc(heap_(), ptr, fits ? count * sizeof(T) : (std::size_t)-1, &status);
+    detail::report(status, "xmcHostRealloc", err);
+    return static_cast<T *>(moved);
+  }
+
+  /* xmcHostFree */
+  cl_int free(void *ptr) const { return detail::report(xmcHostFree(heap_(), ptr), "xmcHostFree"); }
+
+private:
+  Heap heap_; /* none: not mapped */
+  cl::CommandQueue queue_;
+};
+
+} // namespace xmc
+#endif
