@@ -11,7 +11,7 @@
  */
 #ifndef XMC_CARVE_CL
 #define XMC_CARVE_CL
-#include "seat.cl"
+#include "steal.cl"
 
 /* Once room is scarce, who takes more of it than it will keep says so before and after: a search that finds
  * nothing meanwhile is not the last. */
@@ -124,6 +124,14 @@ XMC_FN xmc_u32 xmc_hint_onward(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 o
  * at whose end it goes on in steps as wide as all slots, and single pages past the homes of all classes that take those, so
  * that they do not meet. It is nobody's property:
  * who takes pages owns them by the bits of their span, and a stack whose first page is gone is forgotten. */
+/* Is there plenty of room? A look at two spans, chosen by any number that differs from request to request: is either one
+ * wholly free? So where a share f of all spans is, the answer is yes with a chance of f * f. */
+XMC_FN int xmc_is_plenty(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
+  xmc_u32 spans = xmc_heap_spans(heap), at = (xmc_u32)((xmc_u64)(any * 2654435769u) * spans >> 32);
+  xmc_u64 free = xmc_load_relaxed64(xmc_span_word(heap, at));
+  at += spans / 2u;
+  return !~(free & xmc_load_relaxed64(xmc_span_word(heap, at < spans ? at : at - spans)));
+}
 XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order, xmc_u64 map,
                               xmc_u32 fifo, xmc_u32 hint, xmc_u32 own) {
   XMC_AFRESH64(heap);
@@ -237,17 +245,37 @@ XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   return xmc_claim_make(id, 1u);
 }
 
-/* log2 of the pages of a new Superblock for `want` blocks. On GPUs as many slots take Superblocks as
- * sub-groups run: where few lanes want a class, they take few pages each, for about eight such requests; for two in a heap of
- * less than XMC_MANY_PAGES or once room was scarce; but a run that the slot returned as it was. */
-XMC_FN xmc_u32 xmc_carve_order(xmc_u32 cls, xmc_u32 want, xmc_u32 hint, xmc_u32 pages, xmc_u32 scarce) {
+/* Is there plenty of room? The answer is yes if two spans are wholly free, which `any`, a number that differs from request to
+ * request, chooses. So where a share f of all spans is wholly free it is yes with a chance of f * f, for two loads. */
+XMC_FN int xmc_is_plenty(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
+  xmc_u32 spans = xmc_heap_spans(heap), at = (xmc_u32)((xmc_u64)(any * 2654435769u) * spans >> 32);
+  xmc_u64 free = xmc_load_relaxed64(xmc_span_word(heap, at));
+  at += spans / 2u;
+  return !~(free & xmc_load_relaxed64(xmc_span_word(heap, at < spans ? at : at - spans)));
+}
+
+/* log2 of the pages of a new Superblock for `want` blocks.
+ *
+ * On CPU devices a Superblock has all its pages while there is plenty of room, and else as few as hold XMC_FEW_BLOCKS
+ * blocks: when the program goes on to other sizes, the fewer blocks a Superblock has the sooner all of them are free.
+ *
+ * On GPUs as many slots take Superblocks as sub-groups run: where few lanes want a class, they take few pages each, for about
+ * eight such requests; for two in a heap of less than XMC_MANY_PAGES or once room was scarce; but a run that the slot returned
+ * as it was. */
+#define XMC_FEW_BLOCKS 8u
+XMC_FN xmc_u32 xmc_carve_order(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want, xmc_u32 hint,
+                               xmc_u32 pages, xmc_u32 scarce) {
   xmc_u32 order = xmc_class_order(cls);
-  if (!XMC_CARVE_TO_FIT)
-    return order;
-  if (xmc_hint_is_run(hint) && xmc_hint_order(hint) <= order &&
-      xmc_class_blocks(cls, 1u << xmc_hint_order(hint)) >= want)
-    return xmc_hint_order(hint);
-  want *= scarce || pages < XMC_MANY_PAGES ? 2u : 16u;
+  if (!XMC_CARVE_TO_FIT) {
+    if (order == 0 || xmc_is_plenty(heap, hint))
+      return order;
+    want = XMC_FEW_BLOCKS;
+  } else {
+    if (xmc_hint_is_run(hint) && xmc_hint_order(hint) <= order &&
+        xmc_class_blocks(cls, 1u << xmc_hint_order(hint)) >= want)
+      return xmc_hint_order(hint);
+    want *= scarce || pages < XMC_MANY_PAGES ? 2u : 16u;
+  }
   XMC_ROLLED
   while (order > 0 && xmc_class_blocks(cls, 1u << (order - 1u)) >= want)
     order--;
@@ -327,6 +355,13 @@ XMC_FN xmc_claim xmc_slab_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
   return claim;
 }
 
+/* A Superblock of the class that is parked is taken before a new one is carved. Programs whose sizes drift would else fill the
+ * heap with half-empty Superblocks. On GPUs, where it costs more than it saves as long as there is plenty of room, only the
+ * last resort does so. */
+#ifndef XMC_USED_FIRST
+#define XMC_USED_FIRST (!XMC_SIMT)
+#endif
+
 /* Carves a new Superblock out of a slab or free pages. */
 XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                 xmc_u32 want, xmc_seat seat, xmc_u32 *data) {
@@ -346,6 +381,12 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   scarce = xmc_scarce_near(heap);
   if (scarce & XMC_SCARCE_NOW) /* the last resort begins with what is more likely */
     return 0;
+  if (XMC_USED_FIRST) {
+    claim = xmc_unpark(heap, me, cls, cls + 1u, want, XMC_CHOOSY_TURNS); /* every page in sight, not one */
+    *data = (xmc_u32)(xmc_fixed_data(heap) >> 4);
+    if (claim)
+      return claim;
+  }
   if (slab != XMC_NONE) {
     claim = xmc_claim_make(slab, xmc_place_claim(xmc_word_at(heap, words, slab), xmc_slab_class(cls), &w));
     if (claim)
@@ -371,8 +412,8 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     }
   } else {
     claim = xmc_superblock_carve(heap, me, cls, want,
-                                 xmc_carve_order(cls, want, seat.hint, (xmc_u32)(map >> 32), scarce), map,
-                                 seat, data);
+                                 xmc_carve_order(heap, cls, want, seat.hint, (xmc_u32)(map >> 32), scarce),
+                                 map, seat, data);
   }
   if (scarce)
     xmc_flux_end(heap, claim != 0);

@@ -290,8 +290,7 @@ XMC_FN size_t xmc_debug_usable_size(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *p
              : 0;
 }
 
-XMC_FN XMC_GLOBAL void *xmc_debug_calloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t size,
-                                               xmc_u32 site) {
+XMC_FN XMC_GLOBAL void *xmc_debug_calloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t size, xmc_u32 site) {
   size_t bytes = count * size;
   XMC_GLOBAL void *block;
   if (xmc_mul_high64(count, size) != 0 || bytes != (xmc_u64)count * size)

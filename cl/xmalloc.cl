@@ -219,7 +219,8 @@ XMC_FN XMC_GLOBAL void *xmcRealloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *pt
 }
 
 /* A block of a class whose Basicblocks are at multiples of `alignment`, from 32 to 8,192; or a run of pages; or NULL */
-XMC_COLD_FN XMC_GLOBAL char *xmc_aligned_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t alignment, size_t size) {
+XMC_COLD_FN XMC_GLOBAL char *xmc_aligned_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t alignment,
+                                                size_t size) {
   XMC_GLOBAL char *block = 0;
   xmc_u32 cls;
   xmc_view view;
