@@ -5,6 +5,7 @@
 #define CORE_SCHEDULED
 #include "support/core.h"
 #include "walk.h"
+#include "support/named.h"
 
 enum { BLOCKS = 40 };
 typedef struct patient {
@@ -119,10 +120,10 @@ static void header_is_covered(void **state) {
   assert_false(is_counter(offsetof(xmcHeap, fifo_table)) || is_counter(offsetof(xmcHeap, lanes)));
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_bit),
       cmocka_unit_test(header_is_covered),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_named(tests, argc, argv);
 }

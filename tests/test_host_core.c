@@ -3,6 +3,7 @@
  * contents are handed over by the allocator's own acquire and release.
  */
 #include "support/core.h"
+#include "support/named.h"
 
 #define THREADS 8
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -355,7 +356,7 @@ static void aligned_when_frayed(void **state) {
   core_heap_free(heap);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(calls),
       cmocka_unit_test(aligned_when_frayed),
@@ -367,5 +368,5 @@ int main(void) {
       cmocka_unit_test(threads_misbehave),
       cmocka_unit_test(threads_free_the_same),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_named(tests, argc, argv);
 }

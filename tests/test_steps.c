@@ -17,6 +17,7 @@
 #define CORE_OWN_STEPS
 #define CORE_SLOTS_DEFAULT 256u
 #include "support/core.h"
+#include "support/named.h"
 
 enum { GROUPS = 192, GROUPS_TOGETHER = 8, ITEMS = GROUPS * SIMT_LANES, MOST_ROUNDS = 8, KERNELS = 4 };
 
@@ -148,7 +149,7 @@ static void homes(void **state) {
   core_heap_free(heap);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(bounds), cmocka_unit_test(homes)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_named(tests, argc, argv);
 }

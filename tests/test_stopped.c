@@ -7,6 +7,7 @@
 #define CORE_SCHEDULED
 #include "support/core.h"
 #include "walk.h"
+#include "support/named.h"
 
 typedef struct stage {
   xmcHeap *heap;
@@ -236,10 +237,10 @@ static void stopped_among_others(void **state) {
   every_step(12);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(stopped_alone),
       cmocka_unit_test(stopped_among_others),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_named(tests, argc, argv);
 }
