@@ -5,7 +5,7 @@ static const struct {
   cl_int status;
   const char *text;
 } xmc_errors[] = {
-    {XMC_HEAP_TOO_SMALL, "XMC_HEAP_TOO_SMALL: the heap has no room for its metadata and one page of 16 KiB"},
+    {XMC_HEAP_TOO_SMALL, "XMC_HEAP_TOO_SMALL: the heap has no room for its metadata and four pages of 16 KiB"},
     {XMC_HEAP_TOO_LARGE, "XMC_HEAP_TOO_LARGE: the heap is larger than one allocation may be on this device "
                          "(CL_DEVICE_MAX_MEM_ALLOC_SIZE), or than 32-bit references reach (64 GiB)"},
     {XMC_NO_INT64_ATOMICS,

@@ -71,10 +71,16 @@ int main(int argc, char **argv) {
   int printed = 0, unusable = 0;
   cl_int status = clGetPlatformIDs(32, platforms, &count);
   const char *wanted = argc > 1 ? argv[1] : NULL;
+  int help = wanted && (strcmp(wanted, "--help") == 0 || strcmp(wanted, "-h") == 0);
+  if (wanted && strcmp(wanted, "--version") == 0) {
+    printf("xmc-info %d.%d.%d\n", XMC_VERSION_MAJOR, XMC_VERSION_MINOR, XMC_VERSION_PATCH);
+    return 0;
+  }
   if (argc > 2 || (wanted && wanted[0] == '-')) {
-    printf("usage: xmc-info [DEVICE]\n"
-           "Prints the OpenCL devices whose names contain DEVICE, or all, and how XMalloc works on each.\n");
-    return strcmp(wanted, "--help") != 0;
+    fprintf(help ? stdout : stderr,
+            "usage: xmc-info [DEVICE]\n"
+            "Prints the OpenCL devices whose names contain DEVICE, or all, and how XMalloc works on each.\n");
+    return help ? 0 : 2;
   }
   if (status != CL_SUCCESS) {
     fprintf(stderr, "xmc-info: %s\n", xmcErrorString(status));

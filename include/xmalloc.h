@@ -68,7 +68,7 @@ XMALLOC_EXPORT cl_uint xmcGetVersion(void);
 typedef struct _xmc_heap *xmc_heap;
 
 /* ---- errors: beside OpenCL's own; xmcErrorString says each in words ---- */
-#define XMC_HEAP_TOO_SMALL (-5801)   /* no room for the metadata and one page */
+#define XMC_HEAP_TOO_SMALL (-5801)   /* no room for the metadata and four pages of 16 KiB */
 #define XMC_HEAP_TOO_LARGE (-5802)   /* more than the device can allocate at once, or 32-bit references reach */
 #define XMC_NO_INT64_ATOMICS (-5803) /* the device has no working 64-bit atomics */
 #define XMC_SVM_UNAVAILABLE (-5804)  /* the device lacks the kind of SVM asked for */
@@ -208,8 +208,8 @@ XMALLOC_EXPORT void *xmcHostAlignedAlloc(xmc_heap heap, size_t alignment, size_t
  * is no block, counted as an invalid free, CL_INVALID_VALUE. */
 XMALLOC_EXPORT void *xmcHostRealloc(xmc_heap heap, void *ptr, size_t size, cl_int *errcode_ret);
 
-/* Frees a block. NULL is a no-op. A pointer that is no live block's changes nothing and is counted, as in
- * kernels, and is CL_SUCCESS. Errors: XMC_INVALID_HEAP, XMC_HEAP_NOT_MAPPED. */
+/* Frees a block. NULL is a no-op. A pointer that is not the start of a live block changes nothing and is counted, as in
+ * kernels and with the same two limits (cl/xmalloc.cl names them), and is CL_SUCCESS. Errors: XMC_INVALID_HEAP, XMC_HEAP_NOT_MAPPED. */
 XMALLOC_EXPORT cl_int xmcHostFree(xmc_heap heap, void *ptr);
 
 /* Bytes that may be used at ptr, at least what was asked for; 0 if ptr is no block, or the heap not mapped. */
@@ -266,7 +266,9 @@ typedef struct xmc_heap_stats {
   cl_ulong live_blocks;
   cl_ulong live_bytes;         /* of live blocks, as requested classes; Memoryblocks by whole pages */
   cl_ulong free_bytes;         /* in free pages, and in free Basicblocks */
-  cl_ulong largest_free_bytes; /* largest run of free pages */
+  cl_ulong largest_free_bytes; /* largest run of pages that are free now. A request of whole pages up to this size is
+                                * granted. A larger one may be, too: it first takes back pages of Superblocks that
+                                * are kept though all their blocks are free, which are not counted here. */
   cl_ulong free_block_bytes;   /* part of free_bytes: free Basicblocks in Superblocks in use */
   cl_ulong superblocks;        /* Superblocks in use */
   cl_ulong memoryblocks;       /* live blocks that are Memoryblocks of their own */
@@ -276,8 +278,9 @@ typedef struct xmc_heap_stats {
   cl_ulong first_failure_id;   /* its work-item's global linear id; of a work-group call, the first's on CPU devices */
   cl_ulong double_frees;
   cl_ulong invalid_frees;     /* of pointers that never were a block's */
-  cl_ulong first_double_free; /* xmcRef of the first one; for pointers outside the arena its low bits */
-  cl_ulong first_invalid_free;
+  cl_ulong first_double_free;  /* xmcRef of the first one */
+  cl_ulong first_invalid_free; /* the first such pointer minus the arena's address: its xmcRef if it lies in the
+                                * arena; else, modulo 2^64, a number beyond heap_bytes that is no xmcRef */
   cl_ulong class_bytes[XMC_STATS_CLASSES];       /* size of a Basicblock of each class */
   cl_ulong class_live_blocks[XMC_STATS_CLASSES]; /* how many of them are live */
   cl_ulong red_zone_errors;      /* debug heaps: freed blocks beside which something was overwritten */

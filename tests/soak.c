@@ -194,6 +194,9 @@ static int is_one_run(soak *s, size_t heap_bytes) {
   return stats.largest_free_bytes == bytes && stats.free_bytes == bytes;
 }
 
+const char test_usage[] = "usage: soak [--minutes N] [--device SUBSTRING] [--heap BYTES]\n"
+                          "Churns a nearly full heap; tests/soak builds it first and says more.\n";
+
 int main(int argc, char **argv) {
   const char *part = getenv("XMC_TEST_DEVICE") ? getenv("XMC_TEST_DEVICE") : "";
   char name[256] = "", *end = name;
@@ -216,7 +219,7 @@ int main(int argc, char **argv) {
       break;
   }
   if (i < argc || *end) { /* such as 1G: a number of bytes is wanted */
-    fprintf(stderr, "soak [--minutes N] [--device SUBSTRING] [--heap BYTES]\n");
+    fprintf(stderr, "soak: wrong arguments; see --help\n");
     return 2;
   }
   if (!find_device(part, &s.device, name, sizeof name)) {
