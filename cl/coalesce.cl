@@ -24,10 +24,6 @@
 #include "full_group.cl"
 #include "give_back.cl"
 
-#ifndef XMC_COALESCING
-#define XMC_COALESCING XMC_COALESCE_CLASS
-#endif
-
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
 /* The group's first lane, which alone has `ask`, claims blocks of the active Superblock, of which `free` are free by
  * its word w as seen or guessed; all lanes walk along, so that they need not come together again. Returns their mask, and

@@ -58,26 +58,6 @@ static cl_int xmc_read_properties(const xmc_heap_properties *properties, const x
   return CL_SUCCESS;
 }
 
-static cl_int xmc_check_device(cl_context context, cl_device_id device) {
-  cl_device_id *devices;
-  size_t bytes = 0, i;
-  cl_int status = clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &bytes);
-  if (status != CL_SUCCESS)
-    return status;
-  devices = malloc(bytes);
-  if (!devices)
-    return CL_OUT_OF_HOST_MEMORY;
-  status = clGetContextInfo(context, CL_CONTEXT_DEVICES, bytes, devices, NULL);
-  if (status == CL_SUCCESS) {
-    status = CL_INVALID_DEVICE;
-    for (i = 0; i < bytes / sizeof *devices; i++)
-      if (devices[i] == device)
-        status = CL_SUCCESS;
-  }
-  free(devices);
-  return status;
-}
-
 /* ---- the arena's memory ---- */
 
 typedef struct xmc_svm_owner {
@@ -265,6 +245,8 @@ static void xmc_destroy(xmc_heap heap) {
     clReleaseProgram(heap->helpers);
   if (heap->queue)
     clReleaseCommandQueue(heap->queue);
+  if (heap->device)
+    xmc_release_device(heap->device);
   if (heap->context)
     clReleaseContext(heap->context);
   free(heap);
@@ -282,7 +264,7 @@ static cl_int xmc_plan_as(xmc_heap heap, const xmcHeap *header) {
   return CL_SUCCESS;
 }
 
-static cl_int xmc_create(xmc_heap heap, size_t bytes, const xmc_image *image) {
+static cl_int xmc_create(xmc_heap heap, size_t bytes, int device_number, const xmc_image *image) {
   cl_int status = xmc_probe_device(heap->context, heap->device, &heap->probe);
   if (status != CL_SUCCESS)
     return status;
@@ -299,6 +281,7 @@ static cl_int xmc_create(xmc_heap heap, size_t bytes, const xmc_image *image) {
   if (status != CL_SUCCESS)
     return status == CL_BUILD_PROGRAM_FAILURE ? XMC_DEVICE_UNUSABLE : status;
   xmc_write_own_places(&heap->header, &heap->probe, heap->options);
+  xmc_write_device(device_number, heap->options);
   status = xmc_allocate(heap, bytes);
   if (status == CL_SUCCESS)
     status = image ? image->fill(heap, image->data) : xmc_initialise(heap, heap->queue);
@@ -313,7 +296,8 @@ xmc_heap xmc_make_heap(cl_context context, cl_device_id device, const xmc_heap_p
                        size_t bytes, const xmc_image *image, cl_int *errcode_ret) {
   xmc_heap heap = NULL;
   xmc_settings settings;
-  cl_int status = context ? xmc_check_device(context, device) : CL_INVALID_CONTEXT;
+  int number = -1;
+  cl_int status = context ? xmc_find_device(context, device, &number) : CL_INVALID_CONTEXT;
   if (status == CL_SUCCESS)
     status = xmc_read_properties(properties, image, &settings);
   if (status != CL_SUCCESS)
@@ -326,13 +310,16 @@ xmc_heap xmc_make_heap(cl_context context, cl_device_id device, const xmc_heap_p
   atomic_init(&heap->host, NULL);
   pthread_mutex_init(&heap->map_lock, NULL);
   heap->tag = XMC_HEAP_TAG;
-  heap->device = device;
   heap->settings = settings;
   status = clRetainContext(context);
   if (status != CL_SUCCESS)
     goto cleanup;
   heap->context = context;
-  status = xmc_create(heap, bytes, image);
+  status = xmc_retain_device(device);
+  if (status != CL_SUCCESS)
+    goto cleanup;
+  heap->device = device;
+  status = xmc_create(heap, bytes, number, image);
 cleanup:
   if (status != CL_SUCCESS && heap) {
     xmc_destroy(heap);
@@ -379,5 +366,8 @@ cl_int xmcResetHeap(xmc_heap heap, cl_command_queue queue) {
   cl_int status = xmc_arena_queue(heap, queue, &queue);
   if (status == CL_SUCCESS && xmc_is_mapped(heap))
     status = XMC_HEAP_MAPPED;
-  return status == CL_SUCCESS ? xmc_initialise(heap, queue) : status;
+  if (status == CL_SUCCESS)
+    status = clFinish(queue);
+  /* The helpers are built for the heap's own device; the queue may be of another sub-device. */
+  return status == CL_SUCCESS ? xmc_initialise(heap, heap->queue) : status;
 }

@@ -1,5 +1,6 @@
 /* What the host library's files share. Nothing here is exported.
  *
+ *   device.c    which devices are the same one: sub-devices
  *   probe.c     what a device can do, found out once a process         xmc_probe
  *   options.c   build options of a device and heap
  *   program.c   the embedded source in front of a user's
@@ -7,7 +8,8 @@
  *   layout.c    the arena's geometry, from its size                    xmc_layout (layout.h)
  *   heap.c      life of a heap
  *   arena_io.c  the arena's bytes, whatever it lies in
- *   info.c      what a heap tells of itself; kernel arguments
+ *   info.c      what a heap tells of itself
+ *   kernel_arg.c   a heap as the argument of a kernel that is for it
  *   version.c   which version the library is
  *   host_calls.c   xmcHostMalloc and the others, between map and unmap
  *   default_heap.c  xmcBindDefaultHeap
@@ -56,8 +58,22 @@ typedef struct xmc_probe {
  * found. Returns probe->status, or an OpenCL error if the device could not even be asked. */
 cl_int xmc_probe_device(cl_context context, cl_device_id device, xmc_probe *probe);
 
-/* Sub-devices come and go, and their ids with them: nothing is remembered about them. */
-int xmc_is_sub_device(cl_device_id device);
+/* ---- device.c ---- */
+
+/* The device that is nobody's sub-device. Sub-devices come and go, and their ids with them, so what is remembered
+ * is remembered about this one. */
+cl_device_id xmc_root_device(cl_device_id device);
+
+/* Are both the same device, or sub-devices of the same? */
+int xmc_same_device(cl_device_id a, cl_device_id b);
+
+cl_int xmc_retain_device(cl_device_id device);
+void xmc_release_device(cl_device_id device);
+
+/* Which of the context's devices it is, from 0; -1 where the context has this one only. CL_INVALID_DEVICE if the
+ * context lists neither the device nor anything of the same root device. Whether it takes queues of just this one is
+ * seen when the queue is made. */
+cl_int xmc_find_device(cl_context context, cl_device_id device, int *number);
 
 #define XMC_OPTIONS_BYTES 768
 
@@ -75,6 +91,9 @@ void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, cha
 
 /* Appends what programs for heaps with own places, or without, are built with. */
 void xmc_write_own_places(const xmcHeap *header, const xmc_probe *probe, char *options);
+
+/* Appends which of the context's devices programs are for; nothing for -1. */
+void xmc_write_device(int number, char *options);
 
 /* Writes what xmcGetGeometryOptions returns. */
 void xmc_write_geometry(const xmcHeap *header, char *options);

@@ -111,7 +111,9 @@ typedef cl_uint xmc_heap_info;
 
 /* Creates a heap whose arena is one allocation of `bytes` bytes, metadata included (at most 2 % from
  * 64 MiB up), and waits until kernels may use it. It serves kernels on `device`, which must belong to
- * `context`; a context may have any number of heaps. The first heap on a device probes it: a few small
+ * `context`; a context may have any number of heaps. To a heap all sub-devices of a root device, and the root device,
+ * are one device: its queues and programs may be of any of them that the context takes. Kernels on several of them at
+ * the same time may share a heap where the device is a CPU; elsewhere one must end before another starts. The first heap on a device probes it: a few small
  * programs are built and run, once a process.
  * Errors: CL_INVALID_CONTEXT, CL_INVALID_DEVICE, CL_INVALID_PROPERTY (unknown, twice, or a bad value),
  * XMC_HEAP_TOO_SMALL, XMC_HEAP_TOO_LARGE, XMC_NO_INT64_ATOMICS, XMC_SVM_UNAVAILABLE, XMC_DEVICE_UNUSABLE,
@@ -135,7 +137,11 @@ XMALLOC_EXPORT cl_int xmcResetHeap(xmc_heap heap, cl_command_queue queue);
 
 /* Sets argument `index` of a kernel, declared as `__global xmcHeap *`. The kernel does not retain the heap.
  * Errors: XMC_INVALID_HEAP; XMC_HEAP_MISMATCH if the kernel's program is not for the heap's context and
- * device, or was built with options of another kind of heap; those of clSetKernelArg. */
+ * device, or was built for another layout, debug level, coalescing, geometry or path, whether by options, by macros in
+ * the source, or as another program that it was linked of; those of clSetKernelArg. The type of the argument tells (as
+ * xmcHeap_… in clGetKernelArgInfo and in compilers' messages), in programs that were built with -cl-kernel-arg-info,
+ * which is one of xmcGetBuildOptions. A kernel that still gets a heap of another layout or debug level does nothing:
+ * requests return NULL, frees have no effect. */
 XMALLOC_EXPORT cl_int xmcSetKernelArgHeap(cl_kernel kernel, cl_uint index, xmc_heap heap);
 
 /* What xmcGetHeapInfo tells, with the type of the value; the properties above can be asked as well, as
@@ -411,7 +417,9 @@ XMALLOC_EXPORT cl_program xmcCreateProgramWithSource(xmc_heap heap, cl_uint coun
  * XMC_HEAP_MISMATCH, OpenCL's. */
 XMALLOC_EXPORT cl_int xmcBindDefaultHeap(cl_program program, xmc_heap heap, cl_command_queue queue);
 
-/* `-cl-std=…` and the `-DXMC_…` for the heap and its device; valid until the heap goes. NULL for NULL. */
+/* `-cl-std=…` and the `-DXMC_…` for the heap and its device; valid until the heap goes. NULL for NULL. In a context of
+ * several devices they name the heap's, so that its programs are refused for heaps of the others; a program that is
+ * built for all of them at once, where their options are otherwise the same, gets `-DXMC_DEVICE=-1` after these. */
 XMALLOC_EXPORT const char *xmcGetBuildOptions(xmc_heap heap);
 
 /* More options, for programs that are to serve heaps of this geometry only: the same bytes and properties, in memory
