@@ -236,6 +236,7 @@ typedef xmcHeap XMC_HEAP_NAME(XMC_LAYOUT_VERSION, XMC_DEBUG, XMC_COALESCING);
  *   +---------+----------+----------+
  */
 #define XMC_MAX_SLOTS (1u << 20)
+#define XMC_MAX_LANES (1u << 20)
 #define XMC_MAX_OWN (0x7ffu * 64u)
 XMC_FN xmc_u64 xmc_fifos_entry(xmc_u32 first, xmc_u32 count, xmc_u32 own) {
   return (xmc_u64)(own << 15 | count) << 32 | first;

@@ -13,12 +13,12 @@
  *   version.c   which version the library is
  *   host_calls.c   xmcHostMalloc and the others, between map and unmap
  *   default_heap.c  xmcBindDefaultHeap
- *   walk.c, stats.c, check.c, blocks.c, json.c, stats_table.c, heap_map*.c   what a heap holds, from a copy of the
- *                    metadata
+ *   walk.c, stats.c, check.c, check_tables.c, blocks.c, json.c, stats_table.c, heap_map*.c   what a heap holds, from a
+ *                    copy of the metadata
  *   heap_text.c    the same as text, to streams and to memory (memory_stream.c)
  *   sized.c     structs whose size the caller states
  *   debug_blocks.c   headers and red zones of debug heaps
- *   heap_file.c    heaps in files; save.c: from and to devices
+ *   heap_file.c    heaps in files; believe.c: what a file may say; save.c: from and to devices
  *   file_replace.c   replaces a file as a whole: what the operating system has to do with it
  */
 #ifndef XMC_INTERNAL_H
