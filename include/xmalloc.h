@@ -257,7 +257,9 @@ XMALLOC_EXPORT cl_int xmcSaveHeap(xmc_heap heap, cl_command_queue queue, const c
  * data, bad frees and failures remain counted. `properties` may choose the backing; others, if given, must be
  * those of the saved heap. The FIFOs are as many as on the device that the heap was made on. Alignments over
  * 16 that xmcAlignedAlloc can give depend on the new arena's address, until a reset.
- * The whole file is checked before anything is created. Errors: those of xmcCreateHeap, CL_INVALID_VALUE (path
+ * The whole file is checked before anything is created. Whatever a file says, with whatever sums, it is refused or it is
+ * a heap in which no two live blocks overlap and no call, good or bad, leaves the arena; what the blocks contain is
+ * as good as the file's author. Errors: those of xmcCreateHeap, CL_INVALID_VALUE (path
  * is NULL), XMC_FILE_NOT_REGULAR (the file is read twice), XMC_FILE_UNUSABLE, XMC_FILE_FOREIGN, XMC_FILE_VERSION,
  * XMC_FILE_TRUNCATED, XMC_FILE_DAMAGED. */
 XMALLOC_EXPORT xmc_heap xmcLoadHeap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
@@ -300,8 +302,9 @@ XMALLOC_EXPORT cl_int xmcGetHeapStatsSized(xmc_heap heap, cl_command_queue queue
                                            xmc_heap_stats *stats);
 
 /* Fills `stats`. Exact when no kernel is working on the heap.
- * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_CORRUPT (geometry damaged), CL_INVALID_VALUE
- * (stats is NULL, or its size less than in version 0.1), OpenCL's. After an error `stats` is as it was. */
+ * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_CORRUPT (the header was overwritten, or a state word with
+ * something impossible), CL_INVALID_VALUE (stats is NULL, or its size less than in version 0.1), OpenCL's. After an
+ * error `stats` is as it was. */
 static inline cl_int xmcGetHeapStats(xmc_heap heap, cl_command_queue queue, xmc_heap_stats *stats) {
   return xmcGetHeapStatsSized(heap, queue, sizeof *stats, stats);
 }
@@ -364,8 +367,8 @@ XMALLOC_EXPORT cl_int xmcForEachBlockSized(xmc_heap heap, cl_command_queue queue
 
 /* Calls back for each live block, by ascending reference. Blocks that lanes share by compartments are one. The
  * heap must be quiet; the callback may do as it likes with it. Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH,
- * XMC_HEAP_CORRUPT (geometry damaged), CL_INVALID_VALUE (no callback, or a block's size less than in version 0.1),
- * CL_OUT_OF_HOST_MEMORY, OpenCL's. */
+ * XMC_HEAP_CORRUPT (the header or the tables say what cannot be, and no block is told; xmcCheckHeap says what),
+ * CL_INVALID_VALUE (no callback, or a block's size less than in version 0.1), CL_OUT_OF_HOST_MEMORY, OpenCL's. */
 static inline cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback callback,
                                      void *data) {
   return xmcForEachBlockSized(heap, queue, sizeof(xmc_block), callback, data);
