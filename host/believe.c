@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a file may say: each value that a call ever takes as an index, offset, count, divisor or class, with its range.
  *
  * Sums protect a file against accidents. Against an author who wants to deceive, only this does: a file whose metadata

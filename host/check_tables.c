@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* xmcCheckHeap: the tables that say where to look: FIFOs, own places, bitmaps, the span index.
  *
  * The calls follow what stands there without a check of their own, so each value must lead into the tables. An id

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of xmcCheckHeap share: check.c and check_tables.c. */
 #ifndef XMC_CHECKER_H
 #define XMC_CHECKER_H

@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* Heap files with right sums whose contents lie. The reader refuses each: a call on such a heap would leave the arena,
  * divide by zero, or free another one's block. And what lies in users' memory, which no reader can judge.
  */
 #include "support/core.h"
+#include "support/named.h"
 #include "heap_file.h"
 
 enum { BYTES = 4 << 20, BLOCKS = 60 };
@@ -254,11 +256,11 @@ static void forged_compartment(void **state) {
   core_heap_free(heap);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lies_are_refused),
       cmocka_unit_test(property_of_fifos),
       cmocka_unit_test(forged_compartment),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_named(tests, argc, argv);
 }

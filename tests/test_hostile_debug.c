@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* Headers of debug heaps lie in users' memory, where a file or a kernel may write what it likes: one that says more than its
  * block holds is no live block's. */
 #define XMC_DEBUG 2
 #include "support/core.h"
+#include "support/named.h"
 
 enum { BYTES = 1 << 20, SIZE = 400 };
 
@@ -30,7 +32,7 @@ static void forged_header(void **state) {
   }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(forged_header)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_named(tests, argc, argv);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inspectors on a heap whose state words a kernel overwrote: of what they would tell, some cannot be, so they tell nothing.
  * (test_damage.c does the same to every bit of the tables, without a device.)
  */
