@@ -17,6 +17,7 @@
  *           IN_USE_ONLY    a page where somebody is about to start one passes for looked at
  *           ONE_LOOK       the searcher does not look again after it cleared the bit
  *           SURE           a searcher whose CAS fails does not mind
+ * SHORT: fewer processes
  */
 #include "steps.h"
 #define WATCHED 4
@@ -186,9 +187,15 @@ active proctype end() {
 
 init {
   atomic {
+#ifdef SHORT
+    run user(2);
+    run user(1);
+    run searcher(2)
+#else
     run user(2);
     run user(2);
     run searcher(2);
     run searcher(1)
+#endif
   }
 }
