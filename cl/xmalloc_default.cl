@@ -23,9 +23,11 @@
 argument __global xmcHeap *heap, and call xmcMalloc(heap, size) and xmcFree(heap, ptr) instead."
 #else
 
-__global xmcHeap *__global xmc_default_heap = 0;
+/* Weak: of a program that is linked of several objects, each with this file, one variable and one kernel stay, which
+ * serve all of them. */
+__attribute__((weak)) __global xmcHeap *__global xmc_default_heap = 0;
 
-__kernel void xmc_bind_default_heap(__global xmcHeap *heap) {
+__attribute__((weak)) __kernel void xmc_bind_default_heap(__global xmcHeap *heap) {
   if (get_global_id(0) == 0)
     xmc_default_heap = heap;
 }

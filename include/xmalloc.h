@@ -412,8 +412,8 @@ XMALLOC_EXPORT cl_program xmcCreateProgramWithSource(xmc_heap heap, cl_uint coun
 /* Makes the heap the default heap of a built program, for kernels enqueued after the return: what
  * xmcMallocDefault and xmcFreeDefault use, and with `#include "xmalloc_std.h"` malloc and free. The program's
  * source has `#include "xmalloc_default.cl"` (or that header) in place of "xmalloc.cl"; where the device has no
- * variables at program scope it does not build, and its log says what to do. The last call counts; the program
- * does not retain the heap, which must outlive its kernels. The heap is no argument of those kernels: before
+ * variables at program scope it does not build, and its log says what to do. The last call counts; of a program that was linked of several, all share
+ * the heap. The program does not retain the heap, which must outlive its kernels. The heap is no argument of those kernels: before
  * xmcReleaseHeap, finish their queues; for SVM without XMC_HEAP_DEFERRED_RELEASE name it by
  * clSetKernelExecInfo.
  * Errors: XMC_INVALID_HEAP, XMC_NO_DEFAULT_HEAP, CL_INVALID_KERNEL_NAME (the source lacks the include),
