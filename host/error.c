@@ -1,20 +1,23 @@
 /* Statuses in words. */
 #include "internal.h"
+#include <stdio.h>
 
 static const struct {
   cl_int status;
   const char *text;
 } xmc_errors[] = {
-    {XMC_HEAP_TOO_SMALL, "XMC_HEAP_TOO_SMALL: the heap has no room for its metadata and four pages of 16 KiB"},
+    {XMC_HEAP_TOO_SMALL, "XMC_HEAP_TOO_SMALL: the heap has no room for its metadata and four pages of 16 KiB; "
+                         "xmcGetHeapLimits tells how many bytes have"},
     {XMC_HEAP_TOO_LARGE, "XMC_HEAP_TOO_LARGE: the heap is larger than one allocation may be on this device "
-                         "(CL_DEVICE_MAX_MEM_ALLOC_SIZE), or than 32-bit references reach (64 GiB)"},
+                         "(xmcGetHeapLimits tells how many bytes may), or than 32-bit references reach (64 GiB)"},
     {XMC_NO_INT64_ATOMICS,
      "XMC_NO_INT64_ATOMICS: the device has no working 64-bit atomics: neither cl_khr_int64_base_atomics and "
      "cl_khr_int64_extended_atomics, nor C11 atomics at device scope, nor PTX"},
     {XMC_SVM_UNAVAILABLE, "XMC_SVM_UNAVAILABLE: the device lacks the kind of shared virtual memory that "
                           "XMC_HEAP_BACKING asks for"},
     {XMC_DEVICE_UNUSABLE,
-     "XMC_DEVICE_UNUSABLE: the device does not build, or does not run correctly, what the library needs"},
+     "XMC_DEVICE_UNUSABLE: the device does not build, or does not run correctly, what the library needs; "
+     "xmcGetDeviceReport tells what failed"},
     {XMC_INVALID_HEAP, "XMC_INVALID_HEAP: not a heap, or one that was released"},
     {XMC_HEAP_CORRUPT, "XMC_HEAP_CORRUPT: the arena was damaged; xmcCheckHeap's report says what and where"},
     {XMC_HEAP_MISMATCH, "XMC_HEAP_MISMATCH: the program, kernel or queue is for another device, context, "
@@ -106,9 +109,11 @@ static const struct {
 };
 
 const char *xmcErrorString(cl_int status) {
+  static _Thread_local char unknown[32];
   size_t i;
   for (i = 0; i < sizeof xmc_errors / sizeof *xmc_errors; i++)
     if (xmc_errors[i].status == status)
       return xmc_errors[i].text;
-  return "unknown status";
+  snprintf(unknown, sizeof unknown, "unknown status %d", (int)status);
+  return unknown;
 }

@@ -12,52 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- properties ---- */
-
-static int xmc_set_property(xmc_settings *settings, xmc_heap_properties name, xmc_heap_properties value) {
-  switch (name) {
-  case XMC_HEAP_BACKING:
-    settings->backing = (int)value;
-    return value >= XMC_BACKING_BUFFER && value <= XMC_BACKING_SVM_FINE;
-  case XMC_HEAP_COALESCING:
-    settings->coalescing = (int)value;
-    return value >= XMC_COALESCE_NONE && value <= XMC_COALESCE_CLASS;
-  case XMC_HEAP_FIFOS:
-    settings->fifos = value;
-    return value == XMC_FIFOS_DEFAULT || (value >= 0 && value <= 1 << 20);
-  case XMC_HEAP_FIFO_START:
-    settings->fifo_start = (xmc_u32)value;
-    return value >= 0 && (uint64_t)value <= 0xffffffffu;
-  case XMC_HEAP_DEBUG:
-    settings->debug = (int)value;
-    return value >= 0 && value <= XMC_DEBUG_MAX;
-  default:
-    return 0;
-  }
-}
-
-static cl_int xmc_read_properties(const xmc_heap_properties *properties, const xmc_image *image,
-                                  xmc_settings *settings) {
-  const xmc_heap_properties *p, *q;
-  xmc_settings own;
-  *settings = (xmc_settings){XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0};
-  if (image)
-    *settings = (xmc_settings){XMC_BACKING_BUFFER, (int)image->header->coalescing, image->fifos,
-                               image->header->fifo_start, (int)image->header->debug};
-  own = *settings;
-  for (p = properties; p && *p; p += 2) {
-    for (q = properties; q != p; q += 2)
-      if (*q == *p)
-        return CL_INVALID_PROPERTY;
-    if (!xmc_set_property(settings, p[0], p[1]))
-      return CL_INVALID_PROPERTY;
-  }
-  if (image && (own.coalescing != settings->coalescing || own.fifos != settings->fifos ||
-                own.fifo_start != settings->fifo_start || own.debug != settings->debug))
-    return CL_INVALID_PROPERTY;
-  return CL_SUCCESS;
-}
-
 /* ---- the arena's memory ---- */
 
 typedef struct xmc_svm_owner {
@@ -139,13 +93,6 @@ static cl_int xmc_allocate(xmc_heap heap, size_t bytes) {
   return heap->probe.svm_alias ? xmc_alias_svm(heap, bytes) : CL_SUCCESS;
 }
 
-static int xmc_svm_is_missing(const xmc_heap heap) {
-  cl_bitfield svm = heap->probe.svm;
-  if (heap->settings.backing == XMC_BACKING_SVM)
-    return !(svm & (CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | CL_DEVICE_SVM_FINE_GRAIN_BUFFER));
-  return heap->settings.backing == XMC_BACKING_SVM_FINE && !(svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER);
-}
-
 /* Host threads and kernels may work on the arena at the same time: where both see each other's atomics. */
 static void xmc_open_to_host(xmc_heap heap) {
   heap->host_always = heap->settings.backing == XMC_BACKING_SVM_FINE &&
@@ -205,31 +152,6 @@ static cl_int xmc_initialise(xmc_heap heap, cl_command_queue queue) {
   return status;
 }
 
-/* FIFOs a class by default: one for each sub-group that can be resident; CPU devices run a work-group on
- * each unit, and some more slots keep neighbours apart. */
-static xmc_u32 xmc_default_fifos(const xmc_probe *probe) {
-  return probe->gpu ? probe->units * 64u : (4u * probe->units + 63u) / 64u * 64u;
-}
-
-static cl_int xmc_plan(xmc_heap heap, size_t bytes) {
-  xmc_layout_request request = {0};
-  int by_device = heap->settings.fifos == XMC_FIFOS_DEFAULT;
-  if (bytes > heap->probe.max_bytes)
-    return XMC_HEAP_TOO_LARGE;
-  request.slots = by_device ? xmc_default_fifos(&heap->probe) : (xmc_u32)heap->settings.fifos;
-  request.slots_exact = !by_device;
-  request.lanes = xmc_default_fifos(&heap->probe);
-  request.fifo_start = heap->settings.fifo_start;
-  request.coalescing = (xmc_u32)heap->settings.coalescing;
-  request.debug = (xmc_u32)heap->settings.debug;
-  request.simt = heap->probe.simt;
-  if (!xmc_layout(&heap->initial, bytes, &request))
-    return XMC_HEAP_TOO_SMALL;
-  heap->initial.magic = 0;
-  heap->header = heap->initial;
-  return CL_SUCCESS;
-}
-
 /* ---- creation and the end ---- */
 
 static void xmc_destroy(xmc_heap heap) {
@@ -268,11 +190,15 @@ static cl_int xmc_create(xmc_heap heap, size_t bytes, int device_number, const x
   cl_int status = xmc_probe_device(heap->context, heap->device, &heap->probe);
   if (status != CL_SUCCESS)
     return status;
-  if (xmc_svm_is_missing(heap))
-    return XMC_SVM_UNAVAILABLE;
-  status = image ? xmc_plan_as(heap, image->header) : xmc_plan(heap, bytes);
+  status = xmc_check_backing(&heap->probe, &heap->settings);
   if (status != CL_SUCCESS)
     return status;
+  status = image ? xmc_plan_as(heap, image->header)
+                 : xmc_plan(&heap->probe, &heap->settings, bytes, &heap->initial);
+  if (status != CL_SUCCESS)
+    return status;
+  if (!image)
+    heap->header = heap->initial;
   xmc_write_options(&heap->probe, &heap->settings, heap->options);
   heap->queue = clCreateCommandQueue(heap->context, heap->device, 0, &status);
   if (status != CL_SUCCESS)

@@ -3,7 +3,7 @@
 #include "layout.h"
 #include <string.h>
 
-static cl_int xmc_answer(const void *from, size_t bytes, size_t size, void *value, size_t *size_ret) {
+cl_int xmc_answer(const void *from, size_t bytes, size_t size, void *value, size_t *size_ret) {
   if (size_ret)
     *size_ret = bytes;
   if (!value)

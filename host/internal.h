@@ -6,6 +6,8 @@
  *   program.c   the embedded source in front of a user's
  *   helpers.c   the library's own kernels, built once
  *   layout.c    the arena's geometry, from its size                    xmc_layout (layout.h)
+ *   properties.c   what a heap is to be like, and which sizes it can have
+ *   device_report.c   what the probe found, in words
  *   heap.c      life of a heap
  *   arena_io.c  the arena's bytes, whatever it lies in
  *   info.c      what a heap tells of itself
@@ -51,7 +53,7 @@ typedef struct xmc_probe {
   char name[128];
   char platform[128];
   char path[96];
-  char why[1024];
+  char why[2048];
 } xmc_probe;
 
 /* Probes `device`, in `context` or, if that is NULL, in one of its own; later calls copy what the first
@@ -134,6 +136,20 @@ typedef struct xmc_image {
   cl_int (*fill)(xmc_heap heap, void *data);
   void *data;
 } xmc_image;
+
+/* ---- properties.c ---- */
+
+/* The settings that a list of properties, which may be NULL, asks for; `image` may be NULL. */
+cl_int xmc_read_properties(const xmc_heap_properties *properties, const xmc_image *image, xmc_settings *settings);
+
+/* XMC_SVM_UNAVAILABLE if the device lacks what the backing needs. */
+cl_int xmc_check_backing(const xmc_probe *probe, const xmc_settings *settings);
+
+/* Lays out the arena in `header`; XMC_HEAP_TOO_SMALL or XMC_HEAP_TOO_LARGE. */
+cl_int xmc_plan(const xmc_probe *probe, const xmc_settings *settings, uint64_t bytes, xmcHeap *header);
+
+/* As every Get…Info hands out an answer of so many bytes (info.c). */
+cl_int xmc_answer(const void *from, size_t bytes, size_t size, void *value, size_t *size_ret);
 
 /* xmcCreateHeap; `image` may be NULL. With an image, properties may choose the backing and must otherwise be
  * the image's own. */

@@ -68,11 +68,11 @@ XMALLOC_EXPORT cl_uint xmcGetVersion(void);
 typedef struct _xmc_heap *xmc_heap;
 
 /* ---- errors: beside OpenCL's own; xmcErrorString says each in words ---- */
-#define XMC_HEAP_TOO_SMALL (-5801)   /* no room for the metadata and four pages of 16 KiB */
+#define XMC_HEAP_TOO_SMALL (-5801)   /* no room for the metadata and four pages of 16 KiB: see xmcGetHeapLimits */
 #define XMC_HEAP_TOO_LARGE (-5802)   /* more than the device can allocate at once, or 32-bit references reach */
 #define XMC_NO_INT64_ATOMICS (-5803) /* the device has no working 64-bit atomics */
 #define XMC_SVM_UNAVAILABLE (-5804)  /* the device lacks the kind of SVM asked for */
-#define XMC_DEVICE_UNUSABLE (-5805)  /* the device builds or runs none of the library's paths correctly */
+#define XMC_DEVICE_UNUSABLE (-5805)  /* the device builds or runs none of the library's paths correctly: see xmcGetDeviceReport */
 #define XMC_INVALID_HEAP (-5806)     /* NULL or not a heap */
 #define XMC_HEAP_CORRUPT (-5807)     /* an invariant of the arena is broken; see xmc_heap_report */
 #define XMC_HEAP_MISMATCH (-5808)   /* program, kernel or queue is for another device, context, layout or geometry */
@@ -121,6 +121,23 @@ typedef cl_uint xmc_heap_info;
 XMALLOC_EXPORT xmc_heap xmcCreateHeap(cl_context context, cl_device_id device,
                                       const xmc_heap_properties *properties, size_t bytes,
                                       cl_int *errcode_ret);
+
+/* The fewest and the most bytes that xmcCreateHeap takes on the device with these properties; each pointer may be NULL.
+ * Where `least` is more than `most` there is no such heap. The most is one allocation of the device; it may still fail
+ * for lack of memory. The context may be NULL: one of the library's own is used. Probes the device, as
+ * xmcCreateHeap does. Errors: those of xmcCreateHeap that do not depend on the number of bytes. */
+XMALLOC_EXPORT cl_int xmcGetHeapLimits(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
+                                       size_t *least, size_t *most);
+
+/* What the library found out about a device, as text for people, with or without a heap: the path that programs take,
+ * the sizes of heaps, build options, and each path that was tried, with what failed. As clGetDeviceInfo: `size` is the
+ * room at `text`; `size_ret` gets the size of the text with its NUL; either pointer may be NULL. The context may be
+ * NULL: one of the library's own is used. Probes the device, once a process.
+ * CL_SUCCESS: heaps can be made there. XMC_NO_INT64_ATOMICS, XMC_DEVICE_UNUSABLE: they cannot, and the text, which is
+ * written all the same, says why. Errors, without a text: CL_INVALID_DEVICE, CL_INVALID_VALUE (too little room),
+ * CL_OUT_OF_HOST_MEMORY, OpenCL's. */
+XMALLOC_EXPORT cl_int xmcGetDeviceReport(cl_context context, cl_device_id device, size_t size, char *text,
+                                         size_t *size_ret);
 
 /* Reference count + 1; a new heap has 1. Error: XMC_INVALID_HEAP. */
 XMALLOC_EXPORT cl_int xmcRetainHeap(xmc_heap heap);
@@ -437,7 +454,8 @@ XMALLOC_EXPORT const char *xmcGetGeometryOptions(xmc_heap heap);
 /* The whole device library as one OpenCL C string. */
 XMALLOC_EXPORT const char *xmcGetSource(void);
 
-/* A status in words, its name first; never NULL. Knows OpenCL's errors too. */
+/* A status in words, its name first; never NULL. Knows OpenCL's errors too. Of a number that is neither, the text holds
+ * the number, and is valid until the thread's next call. */
 XMALLOC_EXPORT const char *xmcErrorString(cl_int status);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* More than one device: parts of one (sub-devices), and two in one context. */
+/* Devices: what the library tells of one, parts of one (sub-devices), and two in one context. */
 #include "support/harness.h"
 #include <sys/wait.h>
 #include <unistd.h>
@@ -83,6 +83,57 @@ static xmc_heap_stats intact(xmc_heap heap, cl_command_queue queue) {
   CL_OK(xmcGetHeapStats(heap, queue, &stats));
   assert_int_equal(stats.double_frees + stats.invalid_frees + stats.failed_requests, 0);
   return stats;
+}
+
+/* ---- sizes and the report ---- */
+
+static cl_int try_bytes(test_env *env, const xmc_heap_properties *properties, size_t bytes) {
+  cl_int status;
+  xmc_heap heap = xmcCreateHeap(env->context, env->device->id, properties, bytes, &status);
+  if (heap)
+    CL_OK(xmcReleaseHeap(heap));
+  return status;
+}
+
+/* The limits are true, to the byte. */
+static void limits(test_env *env) {
+  static const xmc_heap_properties lists[][3] = {
+      {0, 0, 0}, {XMC_HEAP_FIFOS, 64, 0}, {XMC_HEAP_FIFOS, 0, 0}, {XMC_HEAP_DEBUG, 2, 0}};
+  static const xmc_heap_properties unknown[] = {0x1234, 1, 0}, huge[] = {XMC_HEAP_FIFOS, 1 << 20, 0};
+  size_t i, step, least, most;
+  for (i = 0; i < sizeof lists / sizeof *lists; i++) {
+    const xmc_heap_properties *properties = lists[i];
+    least = most = 0;
+    CL_OK(xmcGetHeapLimits(env->context, env->device->id, properties, &least, &most));
+    assert_true(least > 4 * 16384 && least < most);
+    assert_int_equal(try_bytes(env, properties, least - 1), XMC_HEAP_TOO_SMALL);
+    for (step = 0; step < 4; step++)
+      CL_OK(try_bytes(env, properties, least + step * (least / 7 + 1)));
+    assert_int_equal(try_bytes(env, properties, most + 1), XMC_HEAP_TOO_LARGE);
+  }
+  CL_OK(xmcGetHeapLimits(NULL, env->device->id, NULL, NULL, &most));
+  assert_int_equal(most, env->device->max_alloc);
+  CL_OK(xmcGetHeapLimits(NULL, env->device->id, huge, &least, NULL));
+  assert_true(least > (size_t)1 << 32); /* its FIFOs alone take 3 GB */
+  assert_int_equal(xmcGetHeapLimits(NULL, env->device->id, unknown, &least, NULL), CL_INVALID_PROPERTY);
+  assert_int_equal(xmcGetHeapLimits(NULL, NULL, NULL, &least, NULL), CL_INVALID_DEVICE);
+  assert_non_null(strstr(xmcErrorString(XMC_HEAP_TOO_SMALL), "xmcGetHeapLimits"));
+  assert_non_null(strstr(xmcErrorString(XMC_HEAP_TOO_LARGE), "xmcGetHeapLimits"));
+}
+
+/* A usable device's: test_report.c has the others. */
+static void report(test_env *env) {
+  char text[8192], number[32];
+  size_t size = 0, least = 0;
+  CL_OK(xmcGetDeviceReport(env->context, env->device->id, sizeof text, text, &size));
+  assert_int_equal(size, strlen(text) + 1);
+  assert_non_null(strstr(text, env->device->name));
+  assert_non_null(strstr(text, "computes right: taken"));
+  assert_non_null(strstr(text, "-cl-std="));
+  CL_OK(xmcGetHeapLimits(NULL, env->device->id, NULL, &least, NULL));
+  snprintf(number, sizeof number, " %zu ", least);
+  assert_non_null(strstr(text, number));
+  assert_null(strstr(text, "XMC_DEVICE_UNUSABLE"));
 }
 
 /* ---- sub-devices ---- */
@@ -335,7 +386,8 @@ static void ask_for_two(void) {
 }
 
 int main(int argc, char **argv) {
-  static const test_case cases[] = {TEST(sub_devices, SPREAD_ONE), TEST(side_by_side, SPREAD_AXES),
+  static const test_case cases[] = {TEST(limits, SPREAD_ONE), TEST(report, SPREAD_ONE),
+                                    TEST(sub_devices, SPREAD_ONE), TEST(side_by_side, SPREAD_AXES),
                                     TEST(two_devices, SPREAD_ONE)};
   ask_for_two();
   return test_main("devices", cases, sizeof cases / sizeof *cases, argc, argv);

@@ -295,7 +295,8 @@ static void error_strings(test_env *env) {
   for (status = -72; status <= 0; status++)
     if (status < -19 ? status <= -30 : 1)
       assert_int_equal(strncmp(xmcErrorString(status), "CL_", 3), 0);
-  assert_string_equal(xmcErrorString(12345), "unknown status");
+  assert_string_equal(xmcErrorString(12345), "unknown status 12345");
+  assert_string_equal(xmcErrorString(-77777), "unknown status -77777");
 }
 
 /* Many threads make, use and release heaps at once; the device is probed by whoever is first. */
