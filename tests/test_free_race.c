@@ -17,6 +17,7 @@ static void others(void);
       others(); \
   } while (0)
 #include "support/core.h"
+#include "support/named.h"
 #include "walk.h"
 
 enum { MOST_BLOCKS = 8192, MOST_STEPS = 200 };
@@ -137,7 +138,7 @@ static void bad_free_beside_reuse(void **state) {
   }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(bad_free_beside_reuse)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_named(tests, argc, argv);
 }
