@@ -6,10 +6,12 @@ static const struct {
   cl_int status;
   const char *text;
 } xmc_errors[] = {
-    {XMC_HEAP_TOO_SMALL, "XMC_HEAP_TOO_SMALL: the heap has no room for its metadata and four pages of 16 KiB; "
-                         "xmcGetHeapLimits tells how many bytes have"},
-    {XMC_HEAP_TOO_LARGE, "XMC_HEAP_TOO_LARGE: the heap is larger than one allocation may be on this device "
-                         "(xmcGetHeapLimits tells how many bytes may), or than 32-bit references reach (64 GiB)"},
+    {XMC_HEAP_TOO_SMALL,
+     "XMC_HEAP_TOO_SMALL: the heap has no room for its metadata and four pages of 16 KiB; "
+     "xmcGetHeapLimits tells how many bytes have"},
+    {XMC_HEAP_TOO_LARGE,
+     "XMC_HEAP_TOO_LARGE: the heap is larger than one allocation may be on this device "
+     "(xmcGetHeapLimits tells how many bytes may), or than 32-bit references reach (64 GiB)"},
     {XMC_NO_INT64_ATOMICS,
      "XMC_NO_INT64_ATOMICS: the device has no working 64-bit atomics: neither cl_khr_int64_base_atomics and "
      "cl_khr_int64_extended_atomics, nor C11 atomics at device scope, nor PTX"},
@@ -32,8 +34,8 @@ static const struct {
     {XMC_HEAP_IS_DEBUG,
      "XMC_HEAP_IS_DEBUG: the heap was made with XMC_HEAP_DEBUG; host calls do not serve such heaps"},
     {XMC_FILE_UNUSABLE, "XMC_FILE_UNUSABLE: the file cannot be opened, read or written; errno says why"},
-    {XMC_FILE_NOT_REGULAR,
-     "XMC_FILE_NOT_REGULAR: the path names a folder, device, pipe or socket; heaps are kept in regular files"},
+    {XMC_FILE_NOT_REGULAR, "XMC_FILE_NOT_REGULAR: the path names a folder, device, pipe or socket; heaps are "
+                           "kept in regular files"},
     {XMC_FILE_FOREIGN, "XMC_FILE_FOREIGN: the file is not a heap that xmcSaveHeap wrote"},
     {XMC_FILE_VERSION,
      "XMC_FILE_VERSION: the file holds a heap of another file version, arena layout or byte order"},
@@ -52,7 +54,9 @@ static const struct {
     XMC_CL(CL_MEM_COPY_OVERLAP, "source and destination overlap"),
     XMC_CL(CL_IMAGE_FORMAT_MISMATCH, "image formats differ"),
     XMC_CL(CL_IMAGE_FORMAT_NOT_SUPPORTED, "image format not supported"),
-    XMC_CL(CL_BUILD_PROGRAM_FAILURE, "program did not build; see its build log"),
+    XMC_CL(CL_BUILD_PROGRAM_FAILURE,
+           "program did not build; see its build log. If that lacks xmalloc.cl for a "
+           "header, build with -I and its folder (xmcCreateProgramWithSource tells more)"),
     XMC_CL(CL_MAP_FAILURE, "memory could not be mapped"),
     XMC_CL(CL_MISALIGNED_SUB_BUFFER_OFFSET, "sub-buffer offset not aligned"),
     XMC_CL(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "a command waited for has failed"),

@@ -3,7 +3,8 @@
  *   device.c    which devices are the same one: sub-devices
  *   probe.c     what a device can do, found out once a process         xmc_probe
  *   options.c   build options of a device and heap
- *   program.c   the embedded source in front of a user's
+ *   source.c    the embedded source in a user's
+ *   program.c   programs of it, created and built
  *   helpers.c   the library's own kernels, built once
  *   layout.c    the arena's geometry, from its size                    xmc_layout (layout.h)
  *   properties.c   what a heap is to be like, and which sizes it can have
@@ -187,10 +188,12 @@ cl_int xmc_arena_unmap(xmc_heap heap, cl_command_queue queue, xmcHeap *arena);
 /* Sets argument `index` of `kernel` to the arena, with no checks. */
 cl_int xmc_arena_set_arg(xmc_heap heap, cl_kernel kernel, cl_uint index);
 
-/* ---- program.c ---- */
+/* ---- source.c ---- */
 
 /* The user's strings, with the library in place of the includes that name it, or in front. malloc'ed. */
 char *xmc_expand_source(cl_uint count, const char **strings, const size_t *lengths);
+
+/* ---- program.c ---- */
 
 /* Creates and builds a program from one string; on a build error `log` (may be NULL) gets the build log. */
 cl_int xmc_build(cl_context context, cl_device_id device, const char *source, const char *options,

@@ -418,9 +418,15 @@ typedef cl_uint xmc_heap_text;
 XMALLOC_EXPORT cl_int xmcGetHeapText(xmc_heap heap, cl_command_queue queue, xmc_heap_text what, size_t size,
                                      char *text, size_t *size_ret);
 
-/* As clCreateProgramWithSource, with the device library in front, or in place of each
- * `#include "xmalloc.cl"`, "xmalloc_default.cl" or "xmalloc_std.h" that the strings hold; line numbers in messages remain those of the strings.
- * Build it with xmcGetBuildOptions(heap), and any options of your own after them. The program serves any
+/* As clCreateProgramWithSource, with the device library in front, or in place of each `#include "xmalloc.cl"`,
+ * "xmalloc_default.cl" or "xmalloc_std.h" that the strings hold, whatever folder these name; line numbers in messages
+ * remain those of the strings. A byte order mark at the beginning of a string is left out. Where strings and lengths
+ * cut the text does not matter.
+ * Includes in files of your own, and by macros, are the compiler's affair: it finds "xmalloc.cl" if the build options
+ * have -I and the folder of the kernel sources (pkg-config --variable=cldir xmalloc; CMake: xmalloc_CL_DIR). What it
+ * finds there adds nothing to the library that the program has already. Headers that are to do without that folder
+ * include nothing, or only `#ifndef XMC_XMALLOC_CL`.
+ * Build the program with xmcGetBuildOptions(heap), and any options of your own after them. The program serves any
  * heap made with the same properties on the same device and context.
  * Errors: XMC_INVALID_HEAP, CL_INVALID_VALUE, CL_OUT_OF_HOST_MEMORY, OpenCL's. */
 XMALLOC_EXPORT cl_program xmcCreateProgramWithSource(xmc_heap heap, cl_uint count, const char **strings,
