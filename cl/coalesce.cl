@@ -131,7 +131,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   XMC_AFRESH(cls);
   XMC_AFRESH(group);
   /* The lanes that got nothing yet go round together. The others stay with them: parted here, the sub-group would go through the
-   * rest of the caller's loop in parts (bench/time.md). */
+   * rest of the caller's loop in parts (bench/experiments.md). */
   XMC_ROLLED
   while (xmc_lanes_any(at == XMC_NONE)) {
     if (at != XMC_NONE)

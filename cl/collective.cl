@@ -63,7 +63,7 @@ XMC_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr,
 
 #if XMC_HAS_SUBGROUPS
 /* As xmcMalloc and xmcFree, for all work-items of the sub-group together. Where sub-groups are not in lock step each of their
- * functions is a barrier of the whole work-group, and one for each claim costs more than it saves (bench/time.md). */
+ * functions is a barrier of the whole work-group, and one for each claim costs more than it saves (bench/experiments.md). */
 XMC_FN XMC_GLOBAL void *xmcMallocSubGroup(XMC_GLOBAL xmcHeap *heap, size_t size) {
   return xmcMalloc(heap, size);
 }

@@ -451,7 +451,7 @@ XMALLOC_EXPORT const char *xmcGetBuildOptions(xmc_heap heap);
 /* More options, for programs that are to serve heaps of this geometry only: the same bytes and properties, in memory
  * of the same alignment. Where its tables lie are constants of the program then. Append them to
  * xmcGetBuildOptions(heap), with a space between. On GPUs such programs allocate and free some per cent faster
- * (bench/time.md); each size of heap needs a program of its own.
+ * (bench/experiments.md); each size of heap needs a program of its own.
  * xmcSetKernelArgHeap returns XMC_HEAP_MISMATCH for another heap. Handed to a kernel past that, a heap of at least
  * this size is refused: requests get NULL, frees do nothing; of a smaller one a GPU may read beyond its end.
  * Valid until the heap goes; "" for a loaded heap; NULL for NULL. */

@@ -2,7 +2,7 @@
  * take one step at a time (support/simt.h), in work-groups of eight that end together. The device has room for 256, and
  * the heaps are as much smaller than those of a GPU with 8,448: 248 MiB stand for 8 GiB, where each has a FIFO, 31 MiB for
  * 1 GiB, where eight to ten share one, 16 MiB for 512, where two slots share a slab of their own. No time, but what time goes
- * by, without a GPU (bench/time.md); a bound that is passed is a longer chain, or sub-groups that meet.
+ * by, without a GPU (bench/experiments.md); a bound that is passed is a longer chain, or sub-groups that meet.
  * Prints every figure.
  */
 #include "support/simt.h"
@@ -108,7 +108,7 @@ static void bounded(uint32_t mib, uint32_t bytes, uint32_t rounds, double alloc_
 }
 
 /* (31 MiB, 256 B: that a free tells the slot's own place of its slab costs 0.4 steps, and pages that the caches know are worth
- * more: bench/time.md.) */
+ * more: bench/experiments.md.) */
 static void bounds(void **state) {
   static const struct {
     uint32_t mib, bytes, rounds;
