@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A peer: a program that runs the workloads on another allocator and prints rows of the CSV.
  *
  *   peer NAME THREADS REPEAT SECONDS HEAP CASE…        CASE = workload:threads:bytes:detail

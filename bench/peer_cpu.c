@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The workloads on the C library's malloc, or on whichever malloc was preloaded, with host threads: each
  * takes an equal run of what are work-items elsewhere. */
 #include "peer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // The workloads on CUDA's device malloc: the same kernels as kernels/*.cl.
 #define BENCH_FN static inline __host__ __device__
 #include "peer.h"

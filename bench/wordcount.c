@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* xmc-wordcount: the words of a text, counted by kernels in a table of xmcMalloc'ed nodes and strings, and
  * compared with a count made on the host. */
 #include "bench.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* XMalloc for OpenCL: the arena's layout. Shared by kernels and host; where the tables lie is in geometry.h.
  *
  * A heap is one buffer or SVM allocation, the arena. It holds offsets and indices, never addresses, so

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Coalescing: from the requests of a sub-group's lanes to one request a class, or to one block.
  *
  * XMC_COALESCING, chosen when a program is built:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Collective calls: a whole work-group or sub-group asks at once.
  *
  * Convergence: collective. Every work-item of the group calls, the same number of times, none returned

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compartments (paper 2011, figures 3 and 4): what the lanes of a sub-group ask for together is one block, in which each has a
  * compartment.
  *

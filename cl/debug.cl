@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The debug build: blocks that show what was done to them.
  *
  * Built with XMC_DEBUG 1 to 3 the plain calls of xmalloc.cl have other names (xmc_plain_malloc, …) and the public

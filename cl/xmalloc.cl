@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* XMalloc for OpenCL: malloc and free for kernels. Include this file.
  *
  * A heap comes from the host (xmcCreateHeap in xmalloc.h) as a kernel argument `__global xmcHeap *heap`.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The default heap: for code that cannot pass a heap around, such as ports and generated kernels.
  *
  * A variable at program scope holds the heap, one a program. The host sets it once, by xmcBindDefaultHeap,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The arena's bytes, whatever it lies in: a buffer, or shared virtual memory with or without a buffer that
  * stands for it. */
 #include "internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The live blocks of a heap, one by one, and as a report of leaks. */
 #include "inspect.h"
 #include "text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* xmcCheckHeap: every invariant of cl/arena.h, one function a table. */
 #include "checker.h"
 #include "inspect.h"
@@ -211,7 +212,7 @@ static int CL_CALLBACK check_zones(const xmc_block *plain, void *data) {
   } else if ((at = xmc_debug_overwritten(walk->window, meta, plain->ref, plain->usable, &block)) != 0) {
     xmc_report_problem(walk->checker, XMC_PROBLEM_RED_ZONE, at,
                        "the block of %llu bytes at 0x%llx: byte %lld was overwritten",
-                       (unsigned long long)block.size, (unsigned long long)(plain->ref + block.front),
+                       (unsigned long long)block.size, (unsigned long long)plain->ref + block.front,
                        (long long)(at - plain->ref - block.front));
   }
   return walk->window->status != CL_SUCCESS;

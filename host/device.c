@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Devices and sub-devices.
  *
  * A sub-device is a part of its root device's compute units: the same memory, the same compiler. So to this

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the probe found out about a device, in words: for people, and where no heap can be made. */
 #include "internal.h"
 #include "memory_stream.h"

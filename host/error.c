@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statuses in words. */
 #include "internal.h"
 #include <stdio.h>

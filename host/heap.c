@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The life of a heap: an arena, the program that initialises it, and a count of references.
  *
  * Releasing a heap with work queued. OpenCL keeps a buffer until the commands that use it have ended, but

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Heaps in files: what is in use, in sections that are each protected by a sum.
  *
  *   +------+---------+----------+-----+--------+--------+-----+-----+

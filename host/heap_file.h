@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Heaps in files, without OpenCL: what save.c and xmc-heap stand on. */
 #ifndef XMC_HEAP_FILE_H
 #define XMC_HEAP_FILE_H

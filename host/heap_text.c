@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a heap holds, as text: statistics, leaks and the map, to a stream or to memory. */
 #include "inspect.h"
 #include "memory_stream.h"

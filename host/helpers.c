@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The library's own kernels (cl/kernels.cl), built once a process for a device and options.
  *
  * A program belongs to a context, and keeping one alive would keep the user's context alive. So what is kept

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a heap holds, from a copy of its metadata: shared by the API and xmc-heap. */
 #ifndef XMC_INSPECT_H
 #define XMC_INSPECT_H

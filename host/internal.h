@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the host library's files share. Nothing here is exported.
  *
  *   device.c    which devices are the same one: sub-devices

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Heaps as kernel arguments: is the kernel's program for this heap?
  *
  * What a program was built with shows in two places, since neither tells all:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The arena's geometry: how many pages fit beside the tables that describe them.
  *
  * Metadata is 278 bytes a page of 16 KiB (1.70 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,448 a class in

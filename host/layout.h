@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The arena's geometry, computed on the host from its size. */
 #ifndef XMC_LAYOUT_H
 #define XMC_LAYOUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Build options of programs for a device and heap. Every feature macro is given, as 0 or 1, so that
  * nothing is left to the device's own macros, which may lie. */
 #include "internal.h"

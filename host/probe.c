@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a device can do. Its macros and extension strings may lie (some declare what does not build, some
  * build what computes wrong answers), so after the queries each candidate path is built, run on a small
  * problem and its results compared. The first that works is taken:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Programs: made of a user's source and the library's (source.c), and built. */
 #include "internal.h"
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The properties of a heap, and what follows from them and the device: the arena's plan, and which sizes it can
  * have. */
 #include "internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The embedded device library in a user's source.
  *
  * `#include "xmalloc.cl"` would need an include path; here the library's text takes the place of each such

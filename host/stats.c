@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* xmcGetHeapStats: what a walk through the arena finds. The kernels count nothing but failures. */
 #include "walk.h"
 #include <stdlib.h>

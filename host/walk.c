@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading an arena's metadata. */
 #include "walk.h"
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A walk through the pages of an arena's metadata: the one reader that statistics, check, block listing
  * and heap map share. It believes nothing it reads further than the tables' bounds. */
 #ifndef XMC_WALK_H

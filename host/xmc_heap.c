@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* xmc-heap: looks into a heap that xmcSaveHeap wrote. Needs no OpenCL device: the checks and walks are the
  * library's own, on the metadata in the file.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* xmc-info: each OpenCL device found, the path that programs take on it, and why. */
 #include <xmalloc.h>
 #include <stdio.h>

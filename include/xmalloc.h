@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* XMalloc for OpenCL: dynamic memory for kernels. The host API.
  *
  *   heap = xmcCreateHeap(context, device, NULL, 256 << 20, &status);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Soak: the churn of kernels/soak.cl for as long as is asked, on one device, its heap nearly full all the time:
  * what is free are blocks of Superblocks in use, a page for a moment at most, and requests are refused. Launches
  * are as long as a tenth of a second or so; between them the heap is checked, as often as takes a twentieth of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A damaged arena: every bit of the metadata flipped in turn on a small heap with every kind of block in it. The
  * check must end, read nothing outside (AddressSanitizer sees) and report the damage; the inspectors must tell of no
  * block that cannot be. Where the check does not report the flip, it must be a live block that counts as free or the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The default heap: where the device can have one it is used without an argument; elsewhere programs that ask
  * for it do not build, and say what to do. */
 #include "support/harness.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Devices: what the library tells of one, parts of one (sub-devices), and two in one context. */
 #include "support/harness.h"
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sub-groups' claims, as on GPUs: up to 32 Basicblocks at once of Superblocks that are carved to fit,
  * released in parts. Threads stand for sub-groups; every 16 bytes have an owner.
  */

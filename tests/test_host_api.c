@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The host API by itself: what it refuses and how, what it tells, programs from every form of source. */
 #include "support/harness.h"
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The core compiled as C11, with 8 threads as work-items on an arena in the process's memory. Meant to be
  * built with -fsanitize=thread, address or undefined as well: all shared words are atomics, and a block's
  * contents are handed over by the allocator's own acquire and release.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Looking into a heap: the list of blocks against what was allocated, the reports against the list, the map,
  * and the xmc-heap tool on the saved heap. */
 #include "support/harness.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Is a program for this heap? However its macros came about: in options of any spelling, in the source, in another
  * program that it was linked with; and where the host cannot see it, the kernel does nothing to the arena. */
 #include "support/harness.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Devices that cannot be used, and none at all: what the library says then. Every build of this program fails. */
 #include "support/harness.h"
 #include <sys/wait.h>

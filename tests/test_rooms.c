@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rooms of the core by themselves, compiled as C: size classes, bitmaps, FIFO, Superblock, Memoryblock;
  * first alone against a simple model, then with 8 threads. */
 #include "support/core.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sub-groups in lock step, as on GPUs, on the host (support/simt.h): the calls of cl/coalesce.cl as they are there. Lanes
  * of one sub-group ask together, part, and come together again; the heap is full again and again. Every word of a
  * block has its owner's tag. test_simt_compartment.c is this with the papers' compartments, test_simt_geometry.c for one geometry.

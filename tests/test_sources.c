@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* User sources as people write and store them: each gets the library once, and keeps its line numbers; where only the
  * compiler can find the library, it does with -I, or its log says what to do. */
 #include "support/harness.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How many accesses to memory follow each other in a request, counted: 192 sub-groups as user-level threads, whose lanes
  * take one step at a time (support/simt.h), in work-groups of eight that end together. The device has room for 256, and
  * the heaps are as much smaller than those of a GPU with 8,448: 248 MiB stand for 8 GiB, where each has a FIFO, 31 MiB for

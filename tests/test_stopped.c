@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stopped work-items: one thread is stopped for ever before each atomic step of each operation in turn. The
  * others must go on: they fill the heap and empty it, in three sizes, and all but one Superblock, slab or
  * Memoryblock of it can still be had; the check ends and tells what it sees.

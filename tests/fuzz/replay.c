@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs every file of the folders or names given as a program of operations: the kept corpus, without a fuzzer. */
 #include "program.h"
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What each device, or part of one, does on a heap */
 #include "xmalloc.cl"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A user's header that includes the device library where the program has not done so */
 #ifndef GUARDED_HEADER_H
 #define GUARDED_HEADER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A user's header that includes the device library itself */
 #ifndef OWN_HEADER_H
 #define OWN_HEADER_H

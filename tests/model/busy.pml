@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The busy bit of a FIFO: cl/fifo.cl (xmc_fifo_enqueue), cl/supply.cl (xmc_put, xmc_settle), cl/seat.cl (xmc_fifo_advance) and
  * cl/reclaim.cl (xmc_fifo_mark_idle). A FIFO with something in it must be in sight of those who steal.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cl/whole.cl, cl/reclaim.cl: which Superblocks a search for wholly free ones must look at (xmc_page_look, xmc_reclaim), and who
  * says so (xmc_say_whole, xmc_superblock_show).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The library's kernels under NVIDIA's tools: compute-sanitizer and ncu see no OpenCL, but the program binary of
  * NVIDIA's OpenCL is PTX, which the CUDA driver loads as well.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Devices, configurations and the cmocka runner. Programs and launches are in launch.c. */
 #include "harness.h"
 #include "named.h"
