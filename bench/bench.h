@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The benchmark program: what its files share.
  *
  *   options.c          command line

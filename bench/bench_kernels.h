@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The files of kernels/, embedded. */
 #ifndef BENCH_KERNELS_H
 #define BENCH_KERNELS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "bench.h"
 #include "bench_kernels.h"
 #include <ctype.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Writes the kernels as C arrays: cmake -DOUTPUT=f.c -DINPUTS=a.cl,b.cl -P embed.cmake
 string(REPLACE "," ";" INPUTS "${INPUTS}")
 set(arrays "")

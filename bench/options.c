@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "bench.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static const char usage[] =
     "                       milliseconds,failures\n"
     "  --json FILE          write the rows as JSON\n"
     "  --list               list the workloads\n"
-    "  --help               this text\n"
+    "  --help, --version    this text; the version\n"
     "\n"
     "Exit status: 0; 1 if a row has failures, a heap was damaged, or something went wrong; 2 for wrong\n"
     "arguments.\n";
@@ -142,6 +143,10 @@ int bench_parse(bench_options *o, int argc, char **argv, const bench_workload *w
     size_t length = value ? (size_t)(value - argv[i]) : strlen(argv[i]);
     if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
       fputs(usage, stdout);
+      return 1;
+    }
+    if (strcmp(argv[i], "--version") == 0) {
+      printf("xmc-bench %d.%d.%d\n", XMC_VERSION_MAJOR, XMC_VERSION_MINOR, XMC_VERSION_PATCH);
       return 1;
     }
     if (strcmp(argv[i], "--list") == 0) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A peer: a program that runs the workloads on another allocator and prints rows of the CSV.
  *
  *   peer NAME THREADS REPEAT SECONDS HEAP CASE…        CASE = workload:threads:bytes:detail
@@ -68,6 +69,17 @@ static inline double peer_median(peer_series *s) {
     return s->cold;
   qsort(s->ms, (size_t)n, sizeof *s->ms, peer_by_value);
   return n % 2 ? s->ms[n / 2] : (s->ms[n / 2 - 1] + s->ms[n / 2]) / 2;
+}
+
+/* Prints the usage if -h, --help or --version is all that is asked for. The version is that of the C library's or CUDA's
+ * malloc that a peer measures, so there is none of its own. */
+static inline int peer_helped(const char *program, int argc, char **argv) {
+  if (argc != 2 || (strcmp(argv[1], "-h") != 0 && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "--version") != 0))
+    return 0;
+  printf("usage: %s NAME THREADS REPEAT SECONDS HEAP workload:count:bytes:detail…\n"
+         "Measures another allocator for xmc-bench, which starts it; bench/README.md says what is measured.\n",
+         program);
+  return 1;
 }
 
 static inline int peer_parse_options(peer_options *o, int argc, char **argv) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The workloads on the C library's malloc, or on whichever malloc was preloaded, with host threads: each
  * takes an equal run of what are work-items elsewhere. */
 #include "peer.h"
@@ -190,6 +191,8 @@ int main(int argc, char **argv) {
   peer_options o;
   static worker workers[256];
   static job j;
+  if (peer_helped("xmc-peer-cpu", argc, argv))
+    return 0;
   if (peer_parse_options(&o, argc, argv) || o.threads > 256) {
     fprintf(stderr, "usage: xmc-peer-cpu NAME THREADS REPEAT SECONDS HEAP workload:count:bytes:detail…\n");
     return 2;

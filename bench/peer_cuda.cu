@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // The workloads on CUDA's device malloc: the same kernels as kernels/*.cl.
 #define BENCH_FN static inline __host__ __device__
 #include "peer.h"
@@ -162,6 +163,8 @@ static void run_case(const peer_options *o, const peer_case *c) {
 int main(int argc, char **argv) {
   peer_options o;
   int devices = 0;
+  if (peer_helped("xmc-peer-cuda", argc, argv))
+    return 0;
   if (peer_parse_options(&o, argc, argv)) {
     fprintf(stderr, "usage: xmc-peer-cuda NAME THREADS REPEAT SECONDS HEAP workload:count:bytes:detail…\n");
     return 2;

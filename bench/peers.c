@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Other allocators as child processes: xmc-peer-cpu with another malloc preloaded, xmc-peer-cuda. */
 #include "bench.h"
 #include <poll.h>

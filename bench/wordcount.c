@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* xmc-wordcount: the words of a text, counted by kernels in a table of xmcMalloc'ed nodes and strings, and
  * compared with a count made on the host. */
 #include "bench.h"
@@ -46,8 +47,12 @@ static int parse(count *c, int argc, char **argv) {
   for (int i = 1; i < argc; i += 2) {
     const char *value = i + 1 < argc ? argv[i + 1] : NULL;
     int bad = 0;
-    if (strcmp(argv[i], "--help") == 0) {
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
       fputs(usage, stdout);
+      return 1;
+    }
+    if (strcmp(argv[i], "--version") == 0) {
+      printf("xmc-wordcount %d.%d.%d\n", XMC_VERSION_MAJOR, XMC_VERSION_MINOR, XMC_VERSION_PATCH);
       return 1;
     }
     if (strcmp(argv[i], "--text") == 0)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The word count: a text in chunks, and the host's own count to compare with. */
 #ifndef BENCH_WORDCOUNT_H
 #define BENCH_WORDCOUNT_H

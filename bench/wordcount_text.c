@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "wordcount.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pair, alloc, free, mixed, scaling, large, filled: rows of two shapes, pairs in one kernel and allocation
  * and freeing in one kernel each. */
 #include "bench.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* latency, init, collective. */
 #include "bench.h"
 #include <string.h>

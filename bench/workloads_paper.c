@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* modes, fifos, threads, cas: the papers' figures. */
 #include "bench.h"
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* oom, churn, overlap: how much of the heap is handed out, and what happens while it fills and empties. */
 #include "bench.h"
 #include <stdlib.h>

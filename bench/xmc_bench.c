@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* xmc-bench: measures the allocator. See README.md here, or --help. */
 #include "bench.h"
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Blocks: from a request for n Basicblocks of a class, or for a run of pages, to memory, and back.
  *
  *   pointer -> page -> page map: class, first page -> Superblock, bit      one load, then arithmetic

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* XMalloc for OpenCL: the arena's layout. Shared by kernels and host; where the tables lie is in geometry.h.
  *
  * A heap is one buffer or SVM allocation, the arena. It holds offsets and indices, never addresses, so
@@ -166,10 +167,13 @@ typedef struct xmc_bitmap {
   xmc_u64 level[XMC_BITMAP_LEVELS]; /* byte offsets in the arena */
 } xmc_bitmap;
 
-/* Coalescing of a sub-group's requests; chosen when a program is built (XMC_COALESCING). */
+/* Coalescing of a sub-group's requests; chosen when a program is built (XMC_COALESCING, see coalesce.cl). */
 #define XMC_COALESCE_NONE 0
 #define XMC_COALESCE_COMPARTMENT 1
 #define XMC_COALESCE_CLASS 2
+#ifndef XMC_COALESCING
+#define XMC_COALESCING XMC_COALESCE_CLASS
+#endif
 
 typedef struct xmcHeap {
   xmc_u64 magic; /* XMC_MAGIC, written last */
@@ -208,6 +212,15 @@ typedef struct xmcHeap {
   xmc_u64 first_use_after_free;
 } xmcHeap;
 
+/* In programs xmcHeap stands for a name that holds what the program was built for, such as xmcHeap_13_0_2: so the
+ * type of a kernel's argument says it to the host (host/kernel_arg.c), whatever defined the macros. */
+#if defined(__OPENCL_C_VERSION__)
+#define XMC_HEAP_NAME(layout, debug, coalescing) XMC_HEAP_NAME_OF(layout, debug, coalescing)
+#define XMC_HEAP_NAME_OF(layout, debug, coalescing) xmcHeap_##layout##_##debug##_##coalescing
+typedef xmcHeap XMC_HEAP_NAME(XMC_LAYOUT_VERSION, XMC_DEBUG, XMC_COALESCING);
+#define xmcHeap XMC_HEAP_NAME(XMC_LAYOUT_VERSION, XMC_DEBUG, XMC_COALESCING)
+#endif
+
 #define XMC_SCARCE_ONCE ((xmc_u64)1) /* for good */
 #define XMC_SCARCE_NOW ((xmc_u64)2)  /* cleared by who starts a new Superblock or slab */
 #define XMC_FLUX_MOVED ((xmc_u64)1 << 32)
@@ -224,6 +237,7 @@ typedef struct xmcHeap {
  *   +---------+----------+----------+
  */
 #define XMC_MAX_SLOTS (1u << 20)
+#define XMC_MAX_LANES (1u << 20)
 #define XMC_MAX_OWN (0x7ffu * 64u)
 XMC_FN xmc_u64 xmc_fifos_entry(xmc_u32 first, xmc_u32 count, xmc_u32 own) {
   return (xmc_u64)(own << 15 | count) << 32 | first;

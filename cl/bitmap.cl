@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bitmaps of four levels that say where to look.
  *
  *   level 3   [ 64 bits: 64^3 items each ]     searched one after another

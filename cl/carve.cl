@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Carving: new Superblocks and slabs out of free pages, and Superblocks of small classes out of slabs.
  *
  *   page                                       run of 2^k pages

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Coalescing: from the requests of a sub-group's lanes to one request a class, or to one block.
  *
  * XMC_COALESCING, chosen when a program is built:
@@ -23,10 +24,6 @@
 #include "allocate.cl"
 #include "full_group.cl"
 #include "give_back.cl"
-
-#ifndef XMC_COALESCING
-#define XMC_COALESCING XMC_COALESCE_CLASS
-#endif
 
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
 /* The group's first lane, which alone has `ask`, claims blocks of the active Superblock, of which `free` are free by
@@ -135,7 +132,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   XMC_AFRESH(cls);
   XMC_AFRESH(group);
   /* The lanes that got nothing yet go round together. The others stay with them: parted here, the sub-group would go through the
-   * rest of the caller's loop in parts (bench/time.md). */
+   * rest of the caller's loop in parts (bench/experiments.md). */
   XMC_ROLLED
   while (xmc_lanes_any(at == XMC_NONE)) {
     if (at != XMC_NONE)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Collective calls: a whole work-group or sub-group asks at once.
  *
  * Convergence: collective. Every work-item of the group calls, the same number of times, none returned
@@ -63,7 +64,7 @@ XMC_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr,
 
 #if XMC_HAS_SUBGROUPS
 /* As xmcMalloc and xmcFree, for all work-items of the sub-group together. Where sub-groups are not in lock step each of their
- * functions is a barrier of the whole work-group, and one for each claim costs more than it saves (bench/time.md). */
+ * functions is a barrier of the whole work-group, and one for each claim costs more than it saves (bench/experiments.md). */
 XMC_FN XMC_GLOBAL void *xmcMallocSubGroup(XMC_GLOBAL xmcHeap *heap, size_t size) {
   return xmcMalloc(heap, size);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compartments (paper 2011, figures 3 and 4): what the lanes of a sub-group ask for together is one block, in which each has a
  * compartment.
  *
@@ -28,14 +29,20 @@ XMC_FN xmc_u64 xmc_compartment_header(xmc_u64 offset, xmc_u32 rest, xmc_u32 byte
   xmc_u32 tag = (xmc_u32)(offset >> 3) * 2654435769u ^ 0x434f4d50u;
   return (xmc_u64)tag << 32 | (xmc_u64)bytes << 16 | rest;
 }
-/* Does a block's interior pointer lead to a live compartment? Returns its header, or 0. */
+/* Does a block's interior pointer lead to a live compartment? Returns its header, or 0. Headers lie in users' memory: one
+ * that says more than its block holds is forged. */
 XMC_FN xmc_u64 xmc_compartment_find(XMC_GLOBAL xmcHeap *heap, xmc_place place, XMC_GLOBAL const void *ptr) {
   xmc_u64 offset = xmc_arena_offset(heap, ptr), header;
+  xmc_u32 bytes;
   if (heap->coalescing != XMC_COALESCE_COMPARTMENT || place.cls >= XMC_CLASSES || place.rest < 16u ||
       (offset & 7u))
     return 0;
   header = xmc_load_relaxed64((XMC_GLOBAL const xmc_u64 *)ptr - 1);
-  return header == xmc_compartment_header(offset, place.rest, (xmc_u32)(header >> 16) & 0xffffu) ? header : 0;
+  bytes = (xmc_u32)(header >> 16) & 0xffffu;
+  return header == xmc_compartment_header(offset, place.rest, bytes) &&
+                 bytes <= xmc_class_bytes(place.cls) - place.rest
+             ? header
+             : 0;
 }
 
 #if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The debug build: blocks that show what was done to them.
  *
  * Built with XMC_DEBUG 1 to 3 the plain calls of xmalloc.cl have other names (xmc_plain_malloc, …) and the public
@@ -147,6 +148,13 @@ XMC_FN xmc_debug_at xmc_debug_header_of(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL voi
   return (xmc_debug_at)ptr - 1;
 }
 
+/* Bytes of the plain block that a live header says it is part of; 0 if there is none that holds what it says: then
+ * somebody forged the header. */
+XMC_FN xmc_u64 xmc_debug_room(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL char *user, xmc_u64 size, xmc_u64 front) {
+  xmc_u64 room = front >= XMC_DEBUG_HEADER_BYTES ? xmc_plain_usable_size(heap, user - front) : 0;
+  return front < room && size <= room - front ? room : 0;
+}
+
 XMC_FN void xmc_count_red_zone(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) {
   xmc_add_relaxed64(&heap->red_zone_errors, 1);
   xmc_cas_relaxed64(&heap->first_red_zone_error, 0, xmc_arena_offset(heap, ptr) + 1u);
@@ -186,7 +194,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_debug_dress(XMC_GLOBAL xmcHeap *heap, XMC_GLOBA
                                              xmc_u64 size, xmc_u32 site) {
   xmc_u64 room = xmc_plain_usable_size(heap, block);
   xmc_u64 front =
-      XMC_DEBUG_HEADER_BYTES + (0u - ((xmc_u64)(size_t)block + XMC_DEBUG_HEADER_BYTES) & (align - 1u));
+      XMC_DEBUG_HEADER_BYTES + ((0u - ((xmc_u64)(size_t)block + XMC_DEBUG_HEADER_BYTES)) & (align - 1u));
   xmc_u64 extent = xmc_debug_extent(size, front);
   XMC_GLOBAL char *user = block + front;
 #if XMC_DEBUG >= 2
@@ -206,7 +214,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_debug_dress(XMC_GLOBAL xmcHeap *heap, XMC_GLOBA
  * the header from LIVE to FREED owns the block. */
 XMC_COLD_FN XMC_GLOBAL char *xmc_debug_undress(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL char *user) {
   xmc_debug_at header = xmc_debug_header_of(heap, user);
-  xmc_u64 size, front;
+  xmc_u64 size, front, room;
   xmc_u32 live;
   if (!header) {
     xmc_count_invalid_free(heap, user);
@@ -229,8 +237,13 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_debug_undress(XMC_GLOBAL xmcHeap *heap, XMC_GLO
     xmc_count_double_free(heap, xmc_arena_offset(heap, user), 1);
     return 0;
   }
+  room = xmc_debug_room(heap, user, size, front);
+  if (!room) {
+    xmc_count_invalid_free(heap, user);
+    return 0;
+  }
 #if XMC_DEBUG >= 2
-  xmc_debug_check_zones(heap, user, size, front, xmc_plain_usable_size(heap, user - front));
+  xmc_debug_check_zones(heap, user, size, front, room);
 #endif
   xmc_debug_fill(user, size, XMC_DEBUG_FREED_BYTE);
   if (front > 16u)
@@ -285,8 +298,12 @@ XMC_FN void xmc_debug_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
 XMC_FN size_t xmc_debug_usable_size(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   XMC_OWN(heap);
   xmc_debug_at header = ptr && xmc_heap_is_ours(heap) ? xmc_debug_header_of(heap, ptr) : 0;
-  return header && xmc_debug_says(heap, XMC_DEBUG_LIVE, header)
-             ? (size_t)xmc_debug_size(xmc_debug_extent_at(header))
+  xmc_u64 extent;
+  if (!header || !xmc_debug_says(heap, XMC_DEBUG_LIVE, header))
+    return 0;
+  extent = xmc_debug_extent_at(header);
+  return xmc_debug_room(heap, (XMC_GLOBAL char *)ptr, xmc_debug_size(extent), xmc_debug_front(extent))
+             ? (size_t)xmc_debug_size(extent)
              : 0;
 }
 

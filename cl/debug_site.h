@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Level 3 of debug.cl: the calls become macros that pass on where they stand. Last of all, so that the
  * library's own functions keep their names.
  */

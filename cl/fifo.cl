@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The papers' FIFO (2011, figures 7, 8 and 9): fixed capacity, lock-free, sequence numbers.
  *
  *    head = 7                                  tail = (10, D)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where the tables of a heap lie, and how large they are.
  *
  *                         any heap                           one geometry (XMC_GEOMETRY, its number)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A whole Superblock that goes back with its release: all its blocks were freed by one sub-group at the same time, and
  * nobody answered for it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A work-group's requests, served by its first work-item: the coalesced path where work-items do not run in lock step. What
  * everybody wants is in local memory (collective.cl).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An empty heap: every table from garbage to its first state. The header is the host's (layout.c).
  *
  * Work-item i of n fills every n-th entry; a second launch then aligns the data and writes the magic.

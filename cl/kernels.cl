@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernels that the host library runs on a heap. */
 #include "xmalloc.cl"
 #include "init.cl"

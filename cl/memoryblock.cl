@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Memoryblocks: runs of pages, split and merged (paper 2010, figure 2.5; 2011, section 4).
  *
  * A Memoryblock is a run of pages; the free ones are not linked, as in the paper, but stand as runs of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Own places: in a heap that has fewer FIFOs than sub-groups run at the same time, those of one FIFO would take the places of
  * one slab, meet in its word, and all come for a new one when it is used up; or all follow one hint to the same pages. So
  * each slot has a slab of its own for whole Superblocks of each small class, and a place to look first for runs of each

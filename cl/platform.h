@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Picks ONE platform: atomics with the order in their names, lanes (who is calling with me), the slot.
  *
  * Every platform_*.h defines the same functions:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The host: C11 (GCC and Clang builtins on plain words), each thread a work-item of its own.
  *
  * XMC_HOST_STEP() stands before every atomic; tests define it to switch threads there, and XMC_HOST_THREAD()

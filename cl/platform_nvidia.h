@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* NVIDIA: lanes and memory order by inline PTX (compute capability 7.0 and up).
  *
  * NVIDIA's OpenCL declares neither sub-groups nor device-scope orders, but its compiler takes PTX. An

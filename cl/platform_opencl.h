@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What every OpenCL device shares: bit functions, ids, the hashed slot, lanes by ballot (GPUs). */
 #ifndef XMC_PLATFORM_OPENCL_H
 #define XMC_PLATFORM_OPENCL_H

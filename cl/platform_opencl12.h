@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* OpenCL C 1.2 with cl_khr_int64_*_atomics: atom_* have no order of their own.
  *
  * The implementations this path is for (PoCL, Oclgrind) run atom_* sequentially consistent. A fence

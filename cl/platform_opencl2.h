@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* OpenCL C 2.0 and 3.0 with device-scope acquire and release: C11 atomics as the standard has them. */
 #ifndef XMC_PLATFORM_OPENCL2_H
 #define XMC_PLATFORM_OPENCL2_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The last resort: before a request fails, what is parked, what other slots hold, what any class can spare.
  *
  * Only FIFOs whose bit stands in the busy bitmap are looked at, and every one found empty or exhausted is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Claims out of the FIFO of a slot: the Superblock in its seat, `active`, and the next one out of its ring.
  *
  *   read the FIFO   active, ring's ends, hint                  all at once

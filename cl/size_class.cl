@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sizes and classes.
  *
  *   class   0 … 7           16, 32 … 128 B            steps of 16

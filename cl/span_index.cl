@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The span index: where free runs of pages are.
  *
  * A byte for each span has bit k set if the span has 2^k free pages that begin at a multiple of 2^k (k = 0 … 6).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Blocks from where a request does not look first: other slots' FIFOs, parked Superblocks.
  *
  *   busy bitmap    bit (class, slot): the FIFO may hold something      steal

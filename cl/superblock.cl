@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Superblocks: 1 to 32 Basicblocks whose whole state is one 64-bit word (paper 2010, figure 2.4).
  *
  *              claim 3 blocks              release 2 blocks

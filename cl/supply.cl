@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The supply of Superblocks: FIFOs of those in use, slabs, pages; where they come from and go back to.
  *
  *        claim                                              settle (who set `listed` answers for it)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where a search for wholly free Superblocks looks: the whole bitmap, a bit a page.
  *
  * Before room was ever scarce all bits are set. A search (reclaim.cl) looks at the pages whose bits are set, retires

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* XMalloc for OpenCL: malloc and free for kernels. Include this file.
  *
  * A heap comes from the host (xmcCreateHeap in xmalloc.h) as a kernel argument `__global xmcHeap *heap`.
@@ -7,8 +8,19 @@
  * work-item wrote before it freed a block is ordered before what the block's next owner does. No call
  * waits for another work-item. Blocks live until they are freed or the heap is reset, across launches.
  *
- * Sizes are in bytes. A block is aligned to 16 bytes at least. The work a call does does not depend on
- * the heap's size or on how many blocks live.
+ * Sizes are in bytes. A block is aligned to 16 bytes at least. A request or free of up to 8 KiB takes the same
+ * number of steps whatever the heap's size and however many blocks live, as long as there is room. Two things
+ * take longer in larger heaps: a request that finds no room, because it searches before it returns NULL, and a block of
+ * more than 64 pages of 16 KiB, because its run of free pages is searched for from the heap's start.
+ *
+ * Bad frees (of a pointer that is not the start of a live block) change nothing and are counted, with two limits:
+ *   - Once a freed block is handed out again its address is a good pointer, and a second free by its former owner
+ *     frees the new owner's block. It is the new owner's own free that is counted then. Debug heaps do not tell the
+ *     two apart either; they find what was written through the stale pointer before (XMC_HEAP_DEBUG 2).
+ *   - A free looks up in the page map what begins at the pointer and then releases it by one atomic. If the block
+ *     was free already, and in between other work-items give its page back and fill it with blocks of another
+ *     size, the release may hit one of those, uncounted. To read the state word again before the release would close
+ *     this window, and would cost each good free one more access that has to be waited for.
  */
 #ifndef XMC_XMALLOC_CL
 #define XMC_XMALLOC_CL
@@ -126,8 +138,7 @@ XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   return block;
 }
 
-/* Frees a block. NULL is a no-op. A pointer that is no live block's start (outside the arena, inside a
- * block, freed before) changes nothing and is counted, always. */
+/* The whole of xmcFree */
 XMC_COLD_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr) {
   xmc_map_view view;
   xmc_place place;
@@ -142,6 +153,9 @@ XMC_COLD_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL
   else if (xmc_heap_is_ours(heap))
     xmc_other_free(heap, me, place, ptr);
 }
+
+/* Frees a block. NULL is a no-op. A pointer that is not the start of a live block (outside the arena, inside a
+ * block, freed before) changes nothing and is counted, in every build; the head of this file names the two limits. */
 XMC_FN void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   XMC_OWN(heap);
   xmc_block_free(heap, xmc_caller(), ptr);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The default heap: for code that cannot pass a heap around, such as ports and generated kernels.
  *
  * A variable at program scope holds the heap, one a program. The host sets it once, by xmcBindDefaultHeap,
@@ -23,9 +24,11 @@
 argument __global xmcHeap *heap, and call xmcMalloc(heap, size) and xmcFree(heap, ptr) instead."
 #else
 
-__global xmcHeap *__global xmc_default_heap = 0;
+/* Weak: of a program that is linked of several objects, each with this file, one variable and one kernel stay, which
+ * serve all of them. */
+__attribute__((weak)) __global xmcHeap *__global xmc_default_heap = 0;
 
-__kernel void xmc_bind_default_heap(__global xmcHeap *heap) {
+__attribute__((weak)) __kernel void xmc_bind_default_heap(__global xmcHeap *heap) {
   if (get_global_id(0) == 0)
     xmc_default_heap = heap;
 }

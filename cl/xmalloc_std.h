@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The C library's names for the default heap. Include it after everything that declares such names itself.
  * Pointers may be generic or __global ones; what is returned is __global.
  */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Flattens a kernel source and what it includes into one C array.
 #
 #   cmake -DINPUT=cl/xmalloc.cl "-DPATHS=cl;host" -DNAME=xmc_source_library -DOUTPUT=library.c -P EmbedSource.cmake

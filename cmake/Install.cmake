@@ -15,7 +15,9 @@ if(XMALLOC_BUILD_TOOLS)
 endif()
 install(FILES include/xmalloc.h include/xmalloc.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(FILES ${XMALLOC_CL_FILES} DESTINATION ${CMAKE_INSTALL_DATADIR}/xmalloc/cl COMPONENT development)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
+if(NOT XMALLOC_DEB) # cmake/Packages.cmake
+  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
+endif()
 install(EXPORT xmallocTargets NAMESPACE xmalloc:: DESTINATION ${XMALLOC_CMAKE_DIR} COMPONENT development)
 configure_package_config_file(cmake/xmallocConfig.cmake.in ${PROJECT_BINARY_DIR}/xmallocConfig.cmake
                               INSTALL_DESTINATION ${XMALLOC_CMAKE_DIR}

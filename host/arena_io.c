@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The arena's bytes, whatever it lies in: a buffer, or shared virtual memory with or without a buffer that
  * stands for it. */
 #include "internal.h"
@@ -17,7 +18,7 @@ cl_int xmc_arena_queue(xmc_heap heap, cl_command_queue queue, cl_command_queue *
     status = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
   if (status != CL_SUCCESS)
     return status;
-  return context == heap->context && device == heap->device ? CL_SUCCESS : XMC_HEAP_MISMATCH;
+  return context == heap->context && xmc_same_device(device, heap->device) ? CL_SUCCESS : XMC_HEAP_MISMATCH;
 }
 
 /* The queue to use for [offset, offset + bytes), all its work done */

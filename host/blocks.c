@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The live blocks of a heap, one by one, and as a report of leaks. */
 #include "inspect.h"
 #include "text.h"
@@ -58,7 +59,9 @@ cl_int xmc_visit_meta(xmc_heap heap, cl_command_queue queue, xmc_meta_visitor vi
   if (status != CL_SUCCESS)
     return status;
   xmc_window_open(&window, heap, queue);
-  status = intact ? visit(meta, &window, data) : XMC_HEAP_CORRUPT;
+  status = intact ? xmc_walk_believe(meta, 0) : XMC_HEAP_CORRUPT;
+  if (status == CL_SUCCESS)
+    status = visit(meta, &window, data);
   xmc_window_close(&window);
   free(meta);
   return status == CL_SUCCESS ? window.status : status;
@@ -78,8 +81,10 @@ static int CL_CALLBACK show_block(const xmc_block *block, void *data) {
 }
 
 static cl_int visit_each(xmcHeap *meta, xmc_window *window, void *data) {
-  xmc_blocks_meta(meta, window, show_block, data);
-  return CL_SUCCESS;
+  cl_int status = xmc_walk_believe(meta, 1);
+  if (status == CL_SUCCESS)
+    xmc_blocks_meta(meta, window, show_block, data);
+  return status;
 }
 
 cl_int xmcForEachBlockSized(xmc_heap heap, cl_command_queue queue, size_t size, xmc_block_callback callback,

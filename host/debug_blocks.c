@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Live blocks of debug heaps as the host sees them: headers, call sites, red zones (cl/debug.cl). */
 #include "inspect.h"
 #include "../cl/debug.cl"

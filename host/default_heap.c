@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The default heap of a program (cl/xmalloc_default.cl): one launch stores its address. */
 #include "internal.h"
 

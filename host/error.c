@@ -1,20 +1,26 @@
+/* SPDX-License-Identifier: MIT */
 /* Statuses in words. */
 #include "internal.h"
+#include <stdio.h>
 
 static const struct {
   cl_int status;
   const char *text;
 } xmc_errors[] = {
-    {XMC_HEAP_TOO_SMALL, "XMC_HEAP_TOO_SMALL: the heap has no room for its metadata and one page of 16 KiB"},
-    {XMC_HEAP_TOO_LARGE, "XMC_HEAP_TOO_LARGE: the heap is larger than one allocation may be on this device "
-                         "(CL_DEVICE_MAX_MEM_ALLOC_SIZE), or than 32-bit references reach (64 GiB)"},
+    {XMC_HEAP_TOO_SMALL,
+     "XMC_HEAP_TOO_SMALL: the heap has no room for its metadata and four pages of 16 KiB; "
+     "xmcGetHeapLimits tells how many bytes have"},
+    {XMC_HEAP_TOO_LARGE,
+     "XMC_HEAP_TOO_LARGE: the heap is larger than one allocation may be on this device "
+     "(xmcGetHeapLimits tells how many bytes may), or than 32-bit references reach (64 GiB)"},
     {XMC_NO_INT64_ATOMICS,
      "XMC_NO_INT64_ATOMICS: the device has no working 64-bit atomics: neither cl_khr_int64_base_atomics and "
      "cl_khr_int64_extended_atomics, nor C11 atomics at device scope, nor PTX"},
     {XMC_SVM_UNAVAILABLE, "XMC_SVM_UNAVAILABLE: the device lacks the kind of shared virtual memory that "
                           "XMC_HEAP_BACKING asks for"},
     {XMC_DEVICE_UNUSABLE,
-     "XMC_DEVICE_UNUSABLE: the device does not build, or does not run correctly, what the library needs"},
+     "XMC_DEVICE_UNUSABLE: the device does not build, or does not run correctly, what the library needs; "
+     "xmcGetDeviceReport tells what failed"},
     {XMC_INVALID_HEAP, "XMC_INVALID_HEAP: not a heap, or one that was released"},
     {XMC_HEAP_CORRUPT, "XMC_HEAP_CORRUPT: the arena was damaged; xmcCheckHeap's report says what and where"},
     {XMC_HEAP_MISMATCH, "XMC_HEAP_MISMATCH: the program, kernel or queue is for another device, context, "
@@ -29,8 +35,8 @@ static const struct {
     {XMC_HEAP_IS_DEBUG,
      "XMC_HEAP_IS_DEBUG: the heap was made with XMC_HEAP_DEBUG; host calls do not serve such heaps"},
     {XMC_FILE_UNUSABLE, "XMC_FILE_UNUSABLE: the file cannot be opened, read or written; errno says why"},
-    {XMC_FILE_NOT_REGULAR,
-     "XMC_FILE_NOT_REGULAR: the path names a folder, device, pipe or socket; heaps are kept in regular files"},
+    {XMC_FILE_NOT_REGULAR, "XMC_FILE_NOT_REGULAR: the path names a folder, device, pipe or socket; heaps are "
+                           "kept in regular files"},
     {XMC_FILE_FOREIGN, "XMC_FILE_FOREIGN: the file is not a heap that xmcSaveHeap wrote"},
     {XMC_FILE_VERSION,
      "XMC_FILE_VERSION: the file holds a heap of another file version, arena layout or byte order"},
@@ -49,7 +55,9 @@ static const struct {
     XMC_CL(CL_MEM_COPY_OVERLAP, "source and destination overlap"),
     XMC_CL(CL_IMAGE_FORMAT_MISMATCH, "image formats differ"),
     XMC_CL(CL_IMAGE_FORMAT_NOT_SUPPORTED, "image format not supported"),
-    XMC_CL(CL_BUILD_PROGRAM_FAILURE, "program did not build; see its build log"),
+    XMC_CL(CL_BUILD_PROGRAM_FAILURE,
+           "program did not build; see its build log. If that lacks xmalloc.cl for a "
+           "header, build with -I and its folder (xmcCreateProgramWithSource tells more)"),
     XMC_CL(CL_MAP_FAILURE, "memory could not be mapped"),
     XMC_CL(CL_MISALIGNED_SUB_BUFFER_OFFSET, "sub-buffer offset not aligned"),
     XMC_CL(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "a command waited for has failed"),
@@ -106,9 +114,11 @@ static const struct {
 };
 
 const char *xmcErrorString(cl_int status) {
+  static _Thread_local char unknown[32];
   size_t i;
   for (i = 0; i < sizeof xmc_errors / sizeof *xmc_errors; i++)
     if (xmc_errors[i].status == status)
       return xmc_errors[i].text;
-  return "unknown status";
+  snprintf(unknown, sizeof unknown, "unknown status %d", (int)status);
+  return unknown;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Replacing files, and all that is the operating system's in it.
  *
  * The new contents go to a temporary file in the target's folder, xmc-save-<16 hexadecimal digits>.part. It is created

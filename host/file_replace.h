@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Replaces a file as a whole: readers find the old contents or the new ones, never a part of either. */
 #ifndef XMC_FILE_REPLACE_H
 #define XMC_FILE_REPLACE_H

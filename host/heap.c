@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The life of a heap: an arena, the program that initialises it, and a count of references.
  *
  * Releasing a heap with work queued. OpenCL keeps a buffer until the commands that use it have ended, but
@@ -11,72 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* ---- properties ---- */
-
-static int xmc_set_property(xmc_settings *settings, xmc_heap_properties name, xmc_heap_properties value) {
-  switch (name) {
-  case XMC_HEAP_BACKING:
-    settings->backing = (int)value;
-    return value >= XMC_BACKING_BUFFER && value <= XMC_BACKING_SVM_FINE;
-  case XMC_HEAP_COALESCING:
-    settings->coalescing = (int)value;
-    return value >= XMC_COALESCE_NONE && value <= XMC_COALESCE_CLASS;
-  case XMC_HEAP_FIFOS:
-    settings->fifos = value;
-    return value == XMC_FIFOS_DEFAULT || (value >= 0 && value <= 1 << 20);
-  case XMC_HEAP_FIFO_START:
-    settings->fifo_start = (xmc_u32)value;
-    return value >= 0 && (uint64_t)value <= 0xffffffffu;
-  case XMC_HEAP_DEBUG:
-    settings->debug = (int)value;
-    return value >= 0 && value <= XMC_DEBUG_MAX;
-  default:
-    return 0;
-  }
-}
-
-static cl_int xmc_read_properties(const xmc_heap_properties *properties, const xmc_image *image,
-                                  xmc_settings *settings) {
-  const xmc_heap_properties *p, *q;
-  xmc_settings own;
-  *settings = (xmc_settings){XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0};
-  if (image)
-    *settings = (xmc_settings){XMC_BACKING_BUFFER, (int)image->header->coalescing, image->fifos,
-                               image->header->fifo_start, (int)image->header->debug};
-  own = *settings;
-  for (p = properties; p && *p; p += 2) {
-    for (q = properties; q != p; q += 2)
-      if (*q == *p)
-        return CL_INVALID_PROPERTY;
-    if (!xmc_set_property(settings, p[0], p[1]))
-      return CL_INVALID_PROPERTY;
-  }
-  if (image && (own.coalescing != settings->coalescing || own.fifos != settings->fifos ||
-                own.fifo_start != settings->fifo_start || own.debug != settings->debug))
-    return CL_INVALID_PROPERTY;
-  return CL_SUCCESS;
-}
-
-static cl_int xmc_check_device(cl_context context, cl_device_id device) {
-  cl_device_id *devices;
-  size_t bytes = 0, i;
-  cl_int status = clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &bytes);
-  if (status != CL_SUCCESS)
-    return status;
-  devices = malloc(bytes);
-  if (!devices)
-    return CL_OUT_OF_HOST_MEMORY;
-  status = clGetContextInfo(context, CL_CONTEXT_DEVICES, bytes, devices, NULL);
-  if (status == CL_SUCCESS) {
-    status = CL_INVALID_DEVICE;
-    for (i = 0; i < bytes / sizeof *devices; i++)
-      if (devices[i] == device)
-        status = CL_SUCCESS;
-  }
-  free(devices);
-  return status;
-}
 
 /* ---- the arena's memory ---- */
 
@@ -159,13 +94,6 @@ static cl_int xmc_allocate(xmc_heap heap, size_t bytes) {
   return heap->probe.svm_alias ? xmc_alias_svm(heap, bytes) : CL_SUCCESS;
 }
 
-static int xmc_svm_is_missing(const xmc_heap heap) {
-  cl_bitfield svm = heap->probe.svm;
-  if (heap->settings.backing == XMC_BACKING_SVM)
-    return !(svm & (CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | CL_DEVICE_SVM_FINE_GRAIN_BUFFER));
-  return heap->settings.backing == XMC_BACKING_SVM_FINE && !(svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER);
-}
-
 /* Host threads and kernels may work on the arena at the same time: where both see each other's atomics. */
 static void xmc_open_to_host(xmc_heap heap) {
   heap->host_always = heap->settings.backing == XMC_BACKING_SVM_FINE &&
@@ -225,31 +153,6 @@ static cl_int xmc_initialise(xmc_heap heap, cl_command_queue queue) {
   return status;
 }
 
-/* FIFOs a class by default: one for each sub-group that can be resident; CPU devices run a work-group on
- * each unit, and some more slots keep neighbours apart. */
-static xmc_u32 xmc_default_fifos(const xmc_probe *probe) {
-  return probe->gpu ? probe->units * 64u : (4u * probe->units + 63u) / 64u * 64u;
-}
-
-static cl_int xmc_plan(xmc_heap heap, size_t bytes) {
-  xmc_layout_request request = {0};
-  int by_device = heap->settings.fifos == XMC_FIFOS_DEFAULT;
-  if (bytes > heap->probe.max_bytes)
-    return XMC_HEAP_TOO_LARGE;
-  request.slots = by_device ? xmc_default_fifos(&heap->probe) : (xmc_u32)heap->settings.fifos;
-  request.slots_exact = !by_device;
-  request.lanes = xmc_default_fifos(&heap->probe);
-  request.fifo_start = heap->settings.fifo_start;
-  request.coalescing = (xmc_u32)heap->settings.coalescing;
-  request.debug = (xmc_u32)heap->settings.debug;
-  request.simt = heap->probe.simt;
-  if (!xmc_layout(&heap->initial, bytes, &request))
-    return XMC_HEAP_TOO_SMALL;
-  heap->initial.magic = 0;
-  heap->header = heap->initial;
-  return CL_SUCCESS;
-}
-
 /* ---- creation and the end ---- */
 
 static void xmc_destroy(xmc_heap heap) {
@@ -265,6 +168,8 @@ static void xmc_destroy(xmc_heap heap) {
     clReleaseProgram(heap->helpers);
   if (heap->queue)
     clReleaseCommandQueue(heap->queue);
+  if (heap->device)
+    xmc_release_device(heap->device);
   if (heap->context)
     clReleaseContext(heap->context);
   free(heap);
@@ -282,15 +187,19 @@ static cl_int xmc_plan_as(xmc_heap heap, const xmcHeap *header) {
   return CL_SUCCESS;
 }
 
-static cl_int xmc_create(xmc_heap heap, size_t bytes, const xmc_image *image) {
+static cl_int xmc_create(xmc_heap heap, size_t bytes, int device_number, const xmc_image *image) {
   cl_int status = xmc_probe_device(heap->context, heap->device, &heap->probe);
   if (status != CL_SUCCESS)
     return status;
-  if (xmc_svm_is_missing(heap))
-    return XMC_SVM_UNAVAILABLE;
-  status = image ? xmc_plan_as(heap, image->header) : xmc_plan(heap, bytes);
+  status = xmc_check_backing(&heap->probe, &heap->settings);
   if (status != CL_SUCCESS)
     return status;
+  status = image ? xmc_plan_as(heap, image->header)
+                 : xmc_plan(&heap->probe, &heap->settings, bytes, &heap->initial);
+  if (status != CL_SUCCESS)
+    return status;
+  if (!image)
+    heap->header = heap->initial;
   xmc_write_options(&heap->probe, &heap->settings, heap->options);
   heap->queue = clCreateCommandQueue(heap->context, heap->device, 0, &status);
   if (status != CL_SUCCESS)
@@ -299,6 +208,7 @@ static cl_int xmc_create(xmc_heap heap, size_t bytes, const xmc_image *image) {
   if (status != CL_SUCCESS)
     return status == CL_BUILD_PROGRAM_FAILURE ? XMC_DEVICE_UNUSABLE : status;
   xmc_write_own_places(&heap->header, &heap->probe, heap->options);
+  xmc_write_device(device_number, heap->options);
   status = xmc_allocate(heap, bytes);
   if (status == CL_SUCCESS)
     status = image ? image->fill(heap, image->data) : xmc_initialise(heap, heap->queue);
@@ -313,7 +223,8 @@ xmc_heap xmc_make_heap(cl_context context, cl_device_id device, const xmc_heap_p
                        size_t bytes, const xmc_image *image, cl_int *errcode_ret) {
   xmc_heap heap = NULL;
   xmc_settings settings;
-  cl_int status = context ? xmc_check_device(context, device) : CL_INVALID_CONTEXT;
+  int number = -1;
+  cl_int status = context ? xmc_find_device(context, device, &number) : CL_INVALID_CONTEXT;
   if (status == CL_SUCCESS)
     status = xmc_read_properties(properties, image, &settings);
   if (status != CL_SUCCESS)
@@ -326,13 +237,16 @@ xmc_heap xmc_make_heap(cl_context context, cl_device_id device, const xmc_heap_p
   atomic_init(&heap->host, NULL);
   pthread_mutex_init(&heap->map_lock, NULL);
   heap->tag = XMC_HEAP_TAG;
-  heap->device = device;
   heap->settings = settings;
   status = clRetainContext(context);
   if (status != CL_SUCCESS)
     goto cleanup;
   heap->context = context;
-  status = xmc_create(heap, bytes, image);
+  status = xmc_retain_device(device);
+  if (status != CL_SUCCESS)
+    goto cleanup;
+  heap->device = device;
+  status = xmc_create(heap, bytes, number, image);
 cleanup:
   if (status != CL_SUCCESS && heap) {
     xmc_destroy(heap);
@@ -379,5 +293,8 @@ cl_int xmcResetHeap(xmc_heap heap, cl_command_queue queue) {
   cl_int status = xmc_arena_queue(heap, queue, &queue);
   if (status == CL_SUCCESS && xmc_is_mapped(heap))
     status = XMC_HEAP_MAPPED;
-  return status == CL_SUCCESS ? xmc_initialise(heap, queue) : status;
+  if (status == CL_SUCCESS)
+    status = clFinish(queue);
+  /* The helpers are built for the heap's own device; the queue may be of another sub-device. */
+  return status == CL_SUCCESS ? xmc_initialise(heap, heap->queue) : status;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Heaps in files: what is in use, in sections that are each protected by a sum.
  *
  *   +------+---------+----------+-----+--------+--------+-----+-----+
@@ -18,7 +19,6 @@
  * can. Words are in the writer's byte order.
  */
 #include "heap_file.h"
-#include "layout.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@
 #define XMC_FILE_ORDER 0x0102030405060708u
 #define XMC_PIECE_BYTES (1u << 20)
 #define XMC_BUFFER_BYTES (XMC_PIECE_BYTES + 64u) /* a piece without any repetition, and its tokens */
-#define XMC_MOST_METADATA ((xmc_u64)2 << 30)     /* a heap of XMC_MAX_PAGES has less */
+#define XMC_MOST_METADATA ((xmc_u64)5 << 30)     /* a heap of XMC_MAX_PAGES and XMC_MAX_SLOTS has less */
 
 enum { XMC_SECTION_METADATA = 1, XMC_SECTION_PAGES = 2, XMC_SECTION_END = 3 };
 
@@ -271,18 +271,6 @@ static cl_int read_metadata(xmc_stream *s, xmcHeap *meta, xmc_u64 bytes) {
   return CL_SUCCESS;
 }
 
-/* Is this a heap that the library could have made, with every invariant kept? */
-static cl_int believe_metadata(xmcHeap *meta, xmc_u64 bytes) {
-  xmc_heap_report report = {0};
-  cl_int status;
-  if (meta->magic != XMC_MAGIC_OF(meta->debug) || meta->data != bytes || meta->debug > XMC_DEBUG_MAX ||
-      !xmc_layout_is_consistent(meta))
-    return XMC_FILE_DAMAGED;
-  status = xmc_check_meta(meta, &report);
-  meta->flux = 0; /* nobody works on it */
-  return status == XMC_HEAP_CORRUPT ? XMC_FILE_DAMAGED : status;
-}
-
 static cl_int read_span(xmc_stream *s, xmcHeap *meta, xmc_u32 span, xmc_file_put put, void *data) {
   xmc_u64 used = used_pages(meta, span), bytes = 0, at = 0;
   xmc_u32 first = 0, n;
@@ -314,7 +302,7 @@ cl_int xmc_file_read(FILE *file, xmcHeap **meta, long long *fifos, xmc_file_put 
   if (status == CL_SUCCESS)
     status = read_metadata(&s, copy, head.metadata);
   if (status == CL_SUCCESS)
-    status = believe_metadata(copy, head.metadata);
+    status = xmc_believe(copy, head.metadata, head.fifos);
   for (span = 0; status == CL_SUCCESS && span < copy->spans; span++)
     status = read_span(&s, copy, span, put, data);
   if (status == CL_SUCCESS)

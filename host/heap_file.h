@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Heaps in files, without OpenCL: what save.c and xmc-heap stand on. */
 #ifndef XMC_HEAP_FILE_H
 #define XMC_HEAP_FILE_H
@@ -17,4 +18,8 @@ cl_int xmc_file_write(FILE *file, xmcHeap *meta, long long fifos, xmc_file_get g
  * NULL, after the metadata was found right. Nothing it holds is believed further than it was checked.
  * Errors: XMC_FILE_…, CL_OUT_OF_HOST_MEMORY, those of put. */
 cl_int xmc_file_read(FILE *file, xmcHeap **meta, long long *fifos, xmc_file_put put, void *data);
+
+/* believe.c: CL_SUCCESS if these `bytes` of metadata are those of a quiet heap that the library could have made, with the
+ * property XMC_HEAP_FIFOS as given. Else XMC_FILE_DAMAGED, or CL_OUT_OF_HOST_MEMORY. */
+cl_int xmc_believe(xmcHeap *meta, xmc_u64 bytes, long long fifos);
 #endif

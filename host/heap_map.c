@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The figures of a heap map: cells of equal size, each with what its pages are used for.
  *
  *   live(cell) <= sum of claimed(cell, group) <= bytes of the cell

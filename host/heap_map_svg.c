@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A heap map as SVG.
  *
  *   title; a sentence: how much is used, how the free room is cut up

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a heap holds, as text: statistics, leaks and the map, to a stream or to memory. */
 #include "inspect.h"
 #include "memory_stream.h"
@@ -19,8 +20,10 @@ static cl_int write_json(xmcHeap *meta, xmc_window *window, void *file) {
 }
 
 static cl_int write_leaks(xmcHeap *meta, xmc_window *window, void *file) {
-  xmc_leaks_meta(meta, window, file);
-  return CL_SUCCESS;
+  cl_int status = xmc_walk_believe(meta, 1);
+  if (status == CL_SUCCESS)
+    xmc_leaks_meta(meta, window, file);
+  return status;
 }
 
 static cl_int write_map(xmcHeap *meta, xmc_window *window, void *file) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The library's own kernels (cl/kernels.cl), built once a process for a device and options.
  *
  * A program belongs to a context, and keeping one alive would keep the user's context alive. So what is kept
@@ -9,7 +10,7 @@
 #include <string.h>
 
 typedef struct xmc_binary {
-  cl_device_id device;
+  cl_device_id device; /* a root device: its sub-devices run the same code */
   char options[XMC_OPTIONS_BYTES];
   size_t size;
   unsigned char *bytes;
@@ -30,7 +31,8 @@ static xmc_binary *xmc_find_binary(cl_device_id device, const char *options) {
 
 #define XMC_MAX_DEVICES 64
 
-/* The binary for one device of a built program's; malloc'ed, NULL if there is none to be had */
+/* The binary for a root device, or one of its sub-devices, of a built program's; malloc'ed, NULL if there is none
+ * to be had */
 static unsigned char *xmc_read_binary(cl_device_id device, cl_program program, size_t *size) {
   cl_device_id devices[XMC_MAX_DEVICES];
   size_t sizes[XMC_MAX_DEVICES] = {0}, bytes = 0, i, n;
@@ -41,7 +43,7 @@ static unsigned char *xmc_read_binary(cl_device_id device, cl_program program, s
   if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, NULL) != CL_SUCCESS)
     return NULL;
   for (i = 0; i < n; i++)
-    if (devices[i] == device && sizes[i] > 0) {
+    if (!binary && sizes[i] > 0 && xmc_root_device(devices[i]) == device) {
       *size = sizes[i];
       binary = binaries[i] = malloc(sizes[i]); /* the others stay NULL: not wanted */
     }
@@ -69,12 +71,12 @@ static void xmc_keep_binary(cl_device_id device, const char *options, cl_program
   pthread_mutex_unlock(&xmc_binaries_lock);
 }
 
-static cl_program xmc_from_binary(cl_context context, const xmc_binary *b) {
+static cl_program xmc_from_binary(cl_context context, cl_device_id device, const xmc_binary *b) {
   const unsigned char *bytes = b->bytes;
   cl_int status, loaded;
-  cl_program program = clCreateProgramWithBinary(context, 1, &b->device, &b->size, &bytes, &loaded, &status);
+  cl_program program = clCreateProgramWithBinary(context, 1, &device, &b->size, &bytes, &loaded, &status);
   if (status == CL_SUCCESS)
-    status = clBuildProgram(program, 1, &b->device, b->options, NULL, NULL);
+    status = clBuildProgram(program, 1, &device, b->options, NULL, NULL);
   if (status == CL_SUCCESS)
     return program;
   if (program)
@@ -84,14 +86,14 @@ static cl_program xmc_from_binary(cl_context context, const xmc_binary *b) {
 
 cl_int xmc_build_helpers(cl_context context, cl_device_id device, const char *options, cl_program *program,
                          char *log, size_t log_bytes) {
-  int remember = !xmc_is_sub_device(device);
-  xmc_binary *binary = remember ? xmc_find_binary(device, options) : NULL;
+  cl_device_id root = xmc_root_device(device);
+  xmc_binary *binary = xmc_find_binary(root, options);
   cl_int status;
-  *program = binary ? xmc_from_binary(context, binary) : NULL;
+  *program = binary ? xmc_from_binary(context, device, binary) : NULL;
   if (*program)
     return CL_SUCCESS;
   status = xmc_build(context, device, xmc_source_kernels, options, program, log, log_bytes);
-  if (status == CL_SUCCESS && remember && !binary)
-    xmc_keep_binary(device, options, *program);
+  if (status == CL_SUCCESS && !binary)
+    xmc_keep_binary(root, options, *program);
   return status;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Host calls: the kernels' allocator, compiled as C, on the arena as the host sees it.
  *
  *   backing                     heap->host                        calls work

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a heap holds, from a copy of its metadata: shared by the API and xmc-heap. */
 #ifndef XMC_INSPECT_H
 #define XMC_INSPECT_H
@@ -32,7 +33,8 @@ int xmc_debug_look(xmc_window *window, const xmcHeap *meta, xmc_u64 ref, xmc_u64
 xmc_u64 xmc_debug_overwritten(xmc_window *window, const xmcHeap *meta, xmc_u64 ref, xmc_u64 room,
                               const xmc_debug_block *block);
 
-/* blocks.c: hands a copy of the metadata of a heap whose geometry is intact, and a window on its arena, to `visit`. */
+/* blocks.c: hands a copy of the metadata of a heap whose geometry is intact and whose state words are possible
+ * (xmc_walk_believe; else XMC_HEAP_CORRUPT), and a window on its arena, to `visit`. */
 typedef cl_int (*xmc_meta_visitor)(xmcHeap *meta, xmc_window *window, void *data);
 cl_int xmc_visit_meta(xmc_heap heap, cl_command_queue queue, xmc_meta_visitor visit, void *data);
 

@@ -1,22 +1,28 @@
+/* SPDX-License-Identifier: MIT */
 /* What the host library's files share. Nothing here is exported.
  *
+ *   device.c    which devices are the same one: sub-devices
  *   probe.c     what a device can do, found out once a process         xmc_probe
  *   options.c   build options of a device and heap
- *   program.c   the embedded source in front of a user's
+ *   source.c    the embedded source in a user's
+ *   program.c   programs of it, created and built
  *   helpers.c   the library's own kernels, built once
  *   layout.c    the arena's geometry, from its size                    xmc_layout (layout.h)
+ *   properties.c   what a heap is to be like, and which sizes it can have
+ *   device_report.c   what the probe found, in words
  *   heap.c      life of a heap
  *   arena_io.c  the arena's bytes, whatever it lies in
- *   info.c      what a heap tells of itself; kernel arguments
+ *   info.c      what a heap tells of itself
+ *   kernel_arg.c   a heap as the argument of a kernel that is for it
  *   version.c   which version the library is
  *   host_calls.c   xmcHostMalloc and the others, between map and unmap
  *   default_heap.c  xmcBindDefaultHeap
- *   walk.c, stats.c, check.c, blocks.c, json.c, stats_table.c, heap_map*.c   what a heap holds, from a copy of the
- *                    metadata
+ *   walk.c, stats.c, check.c, check_tables.c, blocks.c, json.c, stats_table.c, heap_map*.c   what a heap holds, from a
+ *                    copy of the metadata
  *   heap_text.c    the same as text, to streams and to memory (memory_stream.c)
  *   sized.c     structs whose size the caller states
  *   debug_blocks.c   headers and red zones of debug heaps
- *   heap_file.c    heaps in files; save.c: from and to devices
+ *   heap_file.c    heaps in files; believe.c: what a file may say; save.c: from and to devices
  *   file_replace.c   replaces a file as a whole: what the operating system has to do with it
  */
 #ifndef XMC_INTERNAL_H
@@ -49,15 +55,29 @@ typedef struct xmc_probe {
   char name[128];
   char platform[128];
   char path[96];
-  char why[1024];
+  char why[2048];
 } xmc_probe;
 
 /* Probes `device`, in `context` or, if that is NULL, in one of its own; later calls copy what the first
  * found. Returns probe->status, or an OpenCL error if the device could not even be asked. */
 cl_int xmc_probe_device(cl_context context, cl_device_id device, xmc_probe *probe);
 
-/* Sub-devices come and go, and their ids with them: nothing is remembered about them. */
-int xmc_is_sub_device(cl_device_id device);
+/* ---- device.c ---- */
+
+/* The device that is nobody's sub-device. Sub-devices come and go, and their ids with them, so what is remembered
+ * is remembered about this one. */
+cl_device_id xmc_root_device(cl_device_id device);
+
+/* Are both the same device, or sub-devices of the same? */
+int xmc_same_device(cl_device_id a, cl_device_id b);
+
+cl_int xmc_retain_device(cl_device_id device);
+void xmc_release_device(cl_device_id device);
+
+/* Which of the context's devices it is, from 0; -1 where the context has this one only. CL_INVALID_DEVICE if the
+ * context lists neither the device nor anything of the same root device. Whether it takes queues of just this one is
+ * seen when the queue is made. */
+cl_int xmc_find_device(cl_context context, cl_device_id device, int *number);
 
 #define XMC_OPTIONS_BYTES 768
 
@@ -75,6 +95,9 @@ void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, cha
 
 /* Appends what programs for heaps with own places, or without, are built with. */
 void xmc_write_own_places(const xmcHeap *header, const xmc_probe *probe, char *options);
+
+/* Appends which of the context's devices programs are for; nothing for -1. */
+void xmc_write_device(int number, char *options);
 
 /* Writes what xmcGetGeometryOptions returns. */
 void xmc_write_geometry(const xmcHeap *header, char *options);
@@ -116,6 +139,20 @@ typedef struct xmc_image {
   void *data;
 } xmc_image;
 
+/* ---- properties.c ---- */
+
+/* The settings that a list of properties, which may be NULL, asks for; `image` may be NULL. */
+cl_int xmc_read_properties(const xmc_heap_properties *properties, const xmc_image *image, xmc_settings *settings);
+
+/* XMC_SVM_UNAVAILABLE if the device lacks what the backing needs. */
+cl_int xmc_check_backing(const xmc_probe *probe, const xmc_settings *settings);
+
+/* Lays out the arena in `header`; XMC_HEAP_TOO_SMALL or XMC_HEAP_TOO_LARGE. */
+cl_int xmc_plan(const xmc_probe *probe, const xmc_settings *settings, uint64_t bytes, xmcHeap *header);
+
+/* As every Get…Info hands out an answer of so many bytes (info.c). */
+cl_int xmc_answer(const void *from, size_t bytes, size_t size, void *value, size_t *size_ret);
+
 /* xmcCreateHeap; `image` may be NULL. With an image, properties may choose the backing and must otherwise be
  * the image's own. */
 xmc_heap xmc_make_heap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
@@ -152,10 +189,12 @@ cl_int xmc_arena_unmap(xmc_heap heap, cl_command_queue queue, xmcHeap *arena);
 /* Sets argument `index` of `kernel` to the arena, with no checks. */
 cl_int xmc_arena_set_arg(xmc_heap heap, cl_kernel kernel, cl_uint index);
 
-/* ---- program.c ---- */
+/* ---- source.c ---- */
 
 /* The user's strings, with the library in place of the includes that name it, or in front. malloc'ed. */
 char *xmc_expand_source(cl_uint count, const char **strings, const size_t *lengths);
+
+/* ---- program.c ---- */
 
 /* Creates and builds a program from one string; on a build error `log` (may be NULL) gets the build log. */
 cl_int xmc_build(cl_context context, cl_device_id device, const char *source, const char *options,

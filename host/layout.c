@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The arena's geometry: how many pages fit beside the tables that describe them.
  *
  * Metadata is 278 bytes a page of 16 KiB (1.70 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,448 a class in
@@ -76,13 +77,13 @@ int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
   uint64_t budget = bytes / 320u / sizeof(xmc_fifo) / XMC_ALL_CLASSES, fifos = 0, slots = request->slots;
   uint64_t low = XMC_MIN_PAGES, high = bytes / XMC_PAGE_BYTES;
   uint64_t own = bytes / XMC_PAGE_BYTES / XMC_OWN_SHARE;
-  uint32_t cls;
+  uint32_t cls, lanes = request->lanes < XMC_MAX_LANES ? request->lanes : XMC_MAX_LANES;
 
   memset(h, 0, sizeof *h);
   if (!request->slots_exact && slots > budget)
     slots = budget ? budget : 1u;
-  if (own + own / 16u >= request->lanes)
-    own = request->lanes;
+  if (own + own / 16u >= lanes)
+    own = lanes;
   if (request->simt && !request->slots_exact && own > slots)
     h->own = (xmc_u32)(own < XMC_MAX_OWN ? own / 64u * 64u : XMC_MAX_OWN);
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
@@ -92,14 +93,14 @@ int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
     if (request->simt && cls >= XMC_PARKED_SLABS)
       count = 0;
     h->fifo_table[cls] = xmc_fifos_entry((xmc_u32)fifos + XMC_FIRST_FIFO(h->own), (xmc_u32)count,
-                                         xmc_class_own(cls, h->own, request->lanes));
+                                         xmc_class_own(cls, h->own, lanes));
     fifos += count;
   }
   if (fifos * sizeof(xmc_fifo) > bytes / 2u)
     return 0;
   h->slots = (xmc_u32)align_up(slots, 64);
   h->bytes = bytes;
-  h->lanes = request->lanes ? request->lanes : 64u;
+  h->lanes = lanes ? lanes : 64u;
   h->fifo_start = request->fifo_start;
   h->coalescing = request->coalescing;
   h->debug = request->debug;
@@ -136,13 +137,21 @@ static uint64_t count_fifos(const xmcHeap *h) {
   return fifos;
 }
 
+/* Fields that the tables' places are computed from, and what the calls divide by or take as an index */
+static int ranges_are_right(const xmcHeap *h) {
+  return h->pages >= XMC_MIN_PAGES && h->pages <= XMC_MAX_PAGES && h->slots % 64u == 0 &&
+         h->slots <= XMC_MAX_SLOTS && h->lanes > 0 && h->lanes <= XMC_MAX_LANES && h->own % 64u == 0 &&
+         h->own <= XMC_MAX_OWN && h->own <= h->lanes && h->coalescing <= XMC_COALESCE_CLASS;
+}
+
 int xmc_layout_is_consistent(const xmcHeap *h) {
   xmcHeap placed = *h;
-  uint64_t fifos = count_fifos(h), tables, room = h->bytes - h->data;
+  uint64_t fifos, tables, room = h->bytes - h->data;
   int k;
-  if (h->pages < XMC_MIN_PAGES || h->pages > XMC_MAX_PAGES || h->slots % 64u || h->slots > XMC_MAX_SLOTS ||
-      fifos > h->bytes / sizeof(xmc_fifo) || !h->lanes || h->coalescing > XMC_COALESCE_CLASS ||
-      h->own % 64u || h->own > XMC_MAX_OWN)
+  if (!ranges_are_right(h) || (fifos = count_fifos(h)) > h->bytes / sizeof(xmc_fifo))
+    return 0;
+  tables = place_tables(&placed, h->pages + 1u, fifos); /* one page more must not fit */
+  if (h->pages < XMC_MAX_PAGES && tables + (h->pages + 2u) * (uint64_t)XMC_PAGE_BYTES <= h->bytes)
     return 0;
   tables = place_tables(&placed, h->pages, fifos);
   for (k = 0; k < XMC_INDEX_LEVELS; k++)
@@ -153,6 +162,20 @@ int xmc_layout_is_consistent(const xmcHeap *h) {
          memcmp(placed.bitmaps, h->bitmaps, sizeof h->bitmaps) == 0 && h->data_room == h->bytes - tables &&
          h->data >= tables && h->data - tables < XMC_PAGE_BYTES && h->data % 16u == 0 &&
          h->data <= h->bytes && room >> XMC_PAGE_SHIFT >= h->pages;
+}
+
+int xmc_layout_has_fifos(const xmcHeap *h, long long property) {
+  uint32_t cls;
+  if (property < 0) /* by the device; at least one FIFO, so that the heap is no unbuffered one */
+    return property == -1 && h->slots > 0;
+  if (property > XMC_MAX_SLOTS || h->slots != (property + 63) / 64 * 64 || h->own)
+    return 0;
+  for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
+    uint32_t count = xmc_fifos_count(h->fifo_table[cls]);
+    if (count != property && (count || cls < XMC_PARKED_SLABS)) /* on GPUs parked slabs have none */
+      return 0;
+  }
+  return 1;
 }
 
 uint64_t xmc_layout_metadata_bytes(const xmcHeap *h) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The arena's geometry, computed on the host from its size. */
 #ifndef XMC_LAYOUT_H
 #define XMC_LAYOUT_H
@@ -17,8 +18,11 @@ typedef struct xmc_layout_request {
 int xmc_layout(xmcHeap *header, uint64_t bytes, const xmc_layout_request *request);
 
 /* 1 if xmc_layout could have made this header, its data moved to the start of a page: every table lies where
- * it says and inside the arena. */
+ * it says and inside the arena, and each number is in its range. */
 int xmc_layout_is_consistent(const xmcHeap *header);
+
+/* 1 if a heap made with this value of XMC_HEAP_FIFOS has such a FIFO table. */
+int xmc_layout_has_fifos(const xmcHeap *header, long long property);
 
 /* Bytes of the arena that are not data. */
 uint64_t xmc_layout_metadata_bytes(const xmcHeap *header);

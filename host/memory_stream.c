@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* open_memstream where the C library has it (POSIX), and a temporary file elsewhere. */
 #include "memory_stream.h"
 #include <stdlib.h>

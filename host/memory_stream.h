@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A stream whose text ends up in memory. */
 #ifndef XMC_MEMORY_STREAM_H
 #define XMC_MEMORY_STREAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Build options of programs for a device and heap. Every feature macro is given, as 0 or 1, so that
  * nothing is left to the device's own macros, which may lie. */
 #include "internal.h"
@@ -44,7 +45,7 @@ void xmc_write_geometry(const xmcHeap *heap, char *options) {
 
 void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, char *options) {
   snprintf(options, XMC_OPTIONS_BYTES,
-           "-cl-std=%s -DXMC_NVIDIA=%d -DXMC_NVIDIA_REDUX=%d -DXMC_C11_ATOMICS=%d -DXMC_SIMT=%d "
+           "-cl-std=%s -cl-kernel-arg-info -DXMC_NVIDIA=%d -DXMC_NVIDIA_REDUX=%d -DXMC_C11_ATOMICS=%d -DXMC_SIMT=%d "
            "-DXMC_HAS_SUBGROUPS=%d -DXMC_COALESCING=%d -DXMC_DEBUG=%d -DXMC_PROGRAM_SCOPE=%d",
            probe->std, probe->nvidia, probe->redux, probe->c11, probe->simt, probe->subgroups,
            settings->coalescing, settings->debug, probe->program_scope);
@@ -61,6 +62,15 @@ void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, cha
 void xmc_write_own_places(const xmcHeap *heap, const xmc_probe *probe, char *options) {
   if (probe->simt && !heap->own)
     xmc_add_option(options, "-DXMC_OWN_PLACES=0");
+}
+
+/* So that a program for one of several devices is not taken for another's (kernel_arg.c): implementations do not say
+ * reliably which devices a program was built for. */
+void xmc_write_device(int number, char *options) {
+  char option[32];
+  snprintf(option, sizeof option, "-DXMC_DEVICE=%d", number);
+  if (number >= 0)
+    xmc_add_option(options, option);
 }
 
 const char *xmcGetBuildOptions(xmc_heap heap) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a device can do. Its macros and extension strings may lie (some declare what does not build, some
  * build what computes wrong answers), so after the queries each candidate path is built, run on a small
  * problem and its results compared. The first that works is taken:
@@ -141,6 +142,15 @@ static void xmc_choose_program_scope(const xmc_bench *bench, cl_uint version) {
           probe->program_scope ? "keep its address" : "do not keep an address");
 }
 
+static cl_int xmc_query_size(xmc_probe *probe) {
+  cl_int status =
+      clGetDeviceInfo(probe->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof probe->units, &probe->units, NULL);
+  if (status == CL_SUCCESS)
+    status = clGetDeviceInfo(probe->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof probe->max_bytes,
+                             &probe->max_bytes, NULL);
+  return status;
+}
+
 /* Asks the device; CL_SUCCESS or an OpenCL error. */
 static cl_int xmc_query(xmc_probe *probe, cl_uint *version) {
   cl_device_id device = probe->device;
@@ -151,10 +161,7 @@ static cl_int xmc_query(xmc_probe *probe, cl_uint *version) {
   unsigned first = 0, second = 0;
   cl_int status = clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
   if (status == CL_SUCCESS)
-    status = clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof probe->units, &probe->units, NULL);
-  if (status == CL_SUCCESS)
-    status = clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof probe->max_bytes, &probe->max_bytes,
-                             NULL);
+    status = xmc_query_size(probe);
   if (status == CL_SUCCESS)
     status = clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
   if (status != CL_SUCCESS)
@@ -176,8 +183,7 @@ static cl_int xmc_query(xmc_probe *probe, cl_uint *version) {
         clGetDeviceInfo(device, XMC_COMPUTE_CAPABILITY_MAJOR_NV, sizeof major, &major, NULL) == CL_SUCCESS)
       capability = major;
     probe->redux = capability >= 8;
-    xmc_say(probe, "%s device of %s: %s, %u compute units", probe->gpu ? "GPU" : "CPU or other", vendor,
-            device_version, probe->units);
+    xmc_say(probe, "%s device of %s: %s", probe->gpu ? "GPU" : "CPU or other", vendor, device_version);
     if (capability)
       xmc_say(probe, "compute capability %u.x: redux.sync %s", capability, probe->redux ? "used" : "missing");
   } else {
@@ -229,26 +235,30 @@ cleanup:
   return status;
 }
 
-int xmc_is_sub_device(cl_device_id device) {
-  cl_device_id parent = NULL;
-  return clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) == CL_SUCCESS &&
-         parent;
+/* A root device's sub-devices share what was found out, but not their number of compute units. */
+static cl_int xmc_probe_as(cl_device_id device, xmc_probe *probe) {
+  cl_int status;
+  probe->device = device;
+  status = xmc_query_size(probe);
+  if (status == CL_SUCCESS)
+    xmc_say(probe, "%s: %u compute units, at most %llu bytes in one allocation",
+            xmc_root_device(device) == device ? "the whole device" : "a sub-device", probe->units,
+            (unsigned long long)probe->max_bytes);
+  return status == CL_SUCCESS ? probe->status : status;
 }
 
 cl_int xmc_probe_device(cl_context context, cl_device_id device, xmc_probe *probe) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static struct xmc_known {
+    cl_device_id root;
     xmc_probe probe;
     struct xmc_known *next;
   } * known;
   struct xmc_known *k;
+  cl_device_id root = xmc_root_device(device);
   cl_int status = CL_SUCCESS;
-  if (xmc_is_sub_device(device)) {
-    status = xmc_probe_now(context, device, probe);
-    return status == CL_SUCCESS ? probe->status : status;
-  }
   pthread_mutex_lock(&lock); /* held while probing, so that each device is probed once */
-  for (k = known; k && k->probe.device != device; k = k->next)
+  for (k = known; k && k->root != root; k = k->next)
     ;
   if (k) {
     *probe = k->probe;
@@ -256,11 +266,12 @@ cl_int xmc_probe_device(cl_context context, cl_device_id device, xmc_probe *prob
     status = xmc_probe_now(context, device, probe);
     k = status == CL_SUCCESS ? malloc(sizeof *k) : NULL;
     if (k) {
+      k->root = root;
       k->probe = *probe;
       k->next = known;
       known = k;
     }
   }
   pthread_mutex_unlock(&lock);
-  return status == CL_SUCCESS ? probe->status : status;
+  return status == CL_SUCCESS ? xmc_probe_as(device, probe) : status;
 }

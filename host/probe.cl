@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the host library runs once on each device to see whether a path works: the platform's atomics and
  * lanes. The host checks the results (host/probe.c).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The small programs that tell whether a path works (probe_run.c), for probe.c. */
 #ifndef XMC_PROBE_H
 #define XMC_PROBE_H

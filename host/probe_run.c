@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Builds and runs host/probe.cl, a question at a time. */
 #include "probe.h"
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* xmcSaveHeap and xmcLoadHeap: between devices and files (heap_file.c).
  *
  * A file is read twice: first all of it is checked, then a heap is created and filled. References are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* xmcGetHeapStats: what a walk through the arena finds. The kernels count nothing but failures. */
 #include "walk.h"
 #include <stdlib.h>
@@ -77,10 +78,11 @@ cl_int xmcGetHeapStatsSized(xmc_heap heap, cl_command_queue queue, size_t size, 
     status = xmc_walk_open(heap, queue, &meta, &intact);
   if (status != CL_SUCCESS)
     return status;
-  if (intact) {
+  status = intact ? xmc_walk_believe(meta, 0) : XMC_HEAP_CORRUPT;
+  if (status == CL_SUCCESS) {
     xmc_stats_meta(meta, &found);
     xmc_copy_sized(stats, size, &found, sizeof found);
   }
   free(meta);
-  return intact ? CL_SUCCESS : XMC_HEAP_CORRUPT;
+  return status;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statistics as a table for people:
  *
  *   XMalloc heap, 64 MiB

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers as people read them. */
 #ifndef XMC_TEXT_H
 #define XMC_TEXT_H

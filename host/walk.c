@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading an arena's metadata. */
 #include "walk.h"
 #include <stdlib.h>
@@ -28,48 +29,122 @@ static int page_is_free(xmcHeap *meta, xmc_u32 page) {
   return *xmc_span_word(meta, page / XMC_SPAN_PAGES) >> (page % XMC_SPAN_PAGES) & 1u;
 }
 
+int xmc_run_fits(const xmcHeap *meta, xmc_u32 cls, xmc_u32 page, xmc_u32 order) {
+  return order <= xmc_class_order(cls) && page < meta->pages && 1u << order <= meta->pages - page &&
+         !(page & ((1u << order) - 1u));
+}
+
+/* Basicblocks of Superblock `place` of a slab */
+static xmc_u32 blocks_of_place(xmc_u32 cls, xmc_u32 place) {
+  xmc_u32 left = xmc_class_blocks(cls, 1) - 32u * place;
+  return left < 32u ? left : 32u;
+}
+
+static void walk_memoryblock(xmcHeap *meta, xmc_run *run) {
+  xmc_u32 pages;
+  run->word = *xmc_word_of(meta, run->id);
+  pages = xmc_word_pages(run->word);
+  if (xmc_word_class(run->word) != XMC_CLASS_MEMORYBLOCK)
+    return;
+  run->kind = XMC_RUN_DAMAGED;
+  if (pages >= 1u && pages <= meta->pages - run->page) {
+    run->kind = XMC_RUN_MEMORYBLOCK;
+    run->pages = pages;
+  }
+}
+
+static void walk_slab(xmcHeap *meta, xmc_run *run) {
+  run->id = xmc_slab_id(run->page);
+  run->word = *xmc_word_of(meta, run->id);
+  if (xmc_word_class(run->word) == xmc_slab_class(run->cls))
+    run->kind = xmc_word_count(run->word) == (xmc_class_blocks(run->cls, 1) + 31u) / 32u ? XMC_RUN_SLAB
+                                                                                         : XMC_RUN_DAMAGED;
+}
+
+static void walk_superblock(xmcHeap *meta, xmc_run *run, xmc_u32 order) {
+  if (!xmc_run_fits(meta, run->cls, run->page, order))
+    return;
+  run->id = xmc_run_id(run->page, order);
+  run->word = *xmc_word_of(meta, run->id);
+  if (xmc_word_class(run->word) != run->cls)
+    return;
+  run->kind = XMC_RUN_DAMAGED;
+  if (xmc_word_count(run->word) == xmc_class_blocks(run->cls, 1u << order)) {
+    run->kind = XMC_RUN_SUPERBLOCK;
+    run->pages = 1u << order;
+  }
+}
+
 xmc_run xmc_walk_run(xmcHeap *meta, xmc_u32 page) {
   xmc_u64 entry = *xmc_page_entry(meta, page);
   xmc_u32 cls = xmc_map_class(entry), left = meta->pages - page;
-  xmc_run run = {XMC_RUN_LOST, page, 1, cls, *xmc_word_of(meta, xmc_superblock_id(page, 0))};
+  xmc_run run = {XMC_RUN_LOST, page, 1, cls, xmc_superblock_id(page, 0), 0};
   if (page_is_free(meta, page)) {
     run.kind = XMC_RUN_FREE;
     while (run.pages < left && page_is_free(meta, page + run.pages))
       run.pages++;
   } else if (cls == XMC_CLASS_MEMORYBLOCK) {
-    xmc_u32 pages = xmc_word_pages(run.word);
-    if (xmc_word_class(run.word) == XMC_CLASS_MEMORYBLOCK && pages >= 1u && pages <= left) {
-      run.kind = XMC_RUN_MEMORYBLOCK;
-      run.pages = pages;
-    }
-  } else if (cls < XMC_SMALL_CLASSES) {
-    run.word = *xmc_word_of(meta, xmc_slab_id(page));
-    if (xmc_map_back(entry) == 0 && xmc_word_class(run.word) == xmc_slab_class(cls))
-      run.kind = XMC_RUN_SLAB;
+    walk_memoryblock(meta, &run);
   } else if (cls < XMC_CLASSES && xmc_map_back(entry) == 0) {
-    xmc_u32 order = xmc_map_place(entry) - XMC_RUN_PLACE;
-    if (order <= xmc_class_order(cls) && 1u << order <= left) {
-      run.word = *xmc_word_of(meta, xmc_run_id(page, order));
-      if (xmc_word_class(run.word) == cls) {
-        run.kind = XMC_RUN_SUPERBLOCK;
-        run.pages = 1u << order;
-      }
-    }
+    if (xmc_class_is_small(cls))
+      walk_slab(meta, &run);
+    else
+      walk_superblock(meta, &run, xmc_map_place(entry) - XMC_RUN_PLACE);
   }
   return run;
 }
 
+/* 1 if the state word of Superblock `place` of a slab says that it is in use, whatever else it says */
+static int place_is_used(xmcHeap *meta, const xmc_run *slab, xmc_u32 place, xmc_u64 *word) {
+  *word = *xmc_word_of(meta, xmc_superblock_id(slab->page, place));
+  return xmc_word_class(*word) == slab->cls;
+}
+
 void xmc_walk_superblocks(xmcHeap *meta, const xmc_run *run, xmc_superblock_visitor visit, void *data) {
-  xmc_u64 base = (xmc_u64)run->page << XMC_PAGE_SHIFT;
+  xmc_u64 base = (xmc_u64)run->page << XMC_PAGE_SHIFT, word;
   if (run->kind == XMC_RUN_SUPERBLOCK) {
-    visit(data, run, xmc_run_id(run->page, xmc_lowest32(run->pages)), run->word, base);
+    visit(data, run, run->id, run->word, base);
   } else if (run->kind == XMC_RUN_SLAB) {
-    xmc_u32 n = (xmc_class_blocks(run->cls, 1) + 31u) / 32u, j;
-    for (j = 0; j < n; j++) {
-      xmc_u64 word = *xmc_word_of(meta, xmc_superblock_id(run->page, j));
-      if (xmc_word_class(word) == run->cls)
+    xmc_u32 n = xmc_word_count(run->word), j;
+    for (j = 0; j < n; j++)
+      if (place_is_used(meta, run, j, &word) && xmc_word_count(word) == blocks_of_place(run->cls, j))
         visit(data, run, xmc_superblock_id(run->page, j), word,
               base + (xmc_u64)j * 32u * xmc_class_bytes(run->cls));
-    }
   }
+}
+
+/* 0 if a Superblock of the slab has another number of blocks than its place has room for */
+static int slab_is_possible(xmcHeap *meta, const xmc_run *run) {
+  xmc_u32 j;
+  xmc_u64 word;
+  for (j = 0; j < xmc_word_count(run->word); j++)
+    if (place_is_used(meta, run, j, &word) && xmc_word_count(word) != blocks_of_place(run->cls, j))
+      return 0;
+  return 1;
+}
+
+/* 0 if a page behind the run's first one is free, or some other run's by its entry */
+static int run_is_whole(xmcHeap *meta, const xmc_run *run) {
+  xmc_u32 i;
+  for (i = 1; i < run->pages; i++) {
+    xmc_u64 entry = *xmc_page_entry(meta, run->page + i);
+    if (page_is_free(meta, run->page + i) ||
+        (run->kind == XMC_RUN_MEMORYBLOCK ? xmc_map_class(entry) != XMC_CLASS_BODY
+                                          : xmc_map_class(entry) != run->cls || xmc_map_back(entry) != i))
+      return 0;
+  }
+  return 1;
+}
+
+cl_int xmc_walk_believe(xmcHeap *meta, int quiet) {
+  xmc_run run;
+  xmc_u32 page;
+  for (page = 0; page < meta->pages; page += run.pages) {
+    run = xmc_walk_run(meta, page);
+    if (run.kind == XMC_RUN_DAMAGED || (run.kind == XMC_RUN_SLAB && !slab_is_possible(meta, &run)))
+      return XMC_HEAP_CORRUPT;
+    if (quiet && run.kind != XMC_RUN_FREE && !run_is_whole(meta, &run))
+      return XMC_HEAP_CORRUPT;
+  }
+  return CL_SUCCESS;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* xmc-heap: looks into a heap that xmcSaveHeap wrote. Needs no OpenCL device: the checks and walks are the
  * library's own, on the metadata in the file.
  */
@@ -16,7 +17,8 @@ static const char usage[] =
     "  blocks  a line a live block: reference, bytes, and for whole pages `pages`\n"
     "  leaks   live blocks by size, and the first ones\n"
     "  map     an SVG picture of the heap\n"
-    "FILE is what xmcSaveHeap wrote. OUTPUT is a file to write instead of the terminal.\n";
+    "FILE is what xmcSaveHeap wrote. OUTPUT is a file to write instead of the terminal.\n"
+    "xmc-heap --help prints this text, xmc-heap --version the version.\n";
 
 static void print_info(xmcHeap *meta, FILE *out) { xmc_table_meta(meta, out, xmc_has_colours(out)); }
 
@@ -31,12 +33,9 @@ static void print_blocks(xmcHeap *meta, FILE *out) { xmc_blocks_meta(meta, NULL,
 static void print_leaks(xmcHeap *meta, FILE *out) { xmc_leaks_meta(meta, NULL, out); }
 
 static void print_map(xmcHeap *meta, FILE *out) {
-  xmc_map *map = malloc(sizeof *map);
-  if (!map)
-    return;
-  xmc_map_meta(meta, map);
-  xmc_map_svg(map, out);
-  free(map);
+  static xmc_map map;
+  xmc_map_meta(meta, &map);
+  xmc_map_svg(&map, out);
 }
 
 /* A file that can be read is intact: reading checks it. */
@@ -58,40 +57,60 @@ static xmcHeap *open_heap(const char *path) {
   xmcHeap *meta = NULL;
   long long fifos;
   FILE *file = fopen(path, "rb");
-  cl_int status = file ? xmc_file_read(file, &meta, &fifos, NULL, NULL) : XMC_FILE_UNUSABLE;
-  if (status != CL_SUCCESS)
-    fprintf(stderr, "xmc-heap: %s: %s%s%s\n", path, xmcErrorString(status), file ? "" : ": ",
-            file ? "" : strerror(errno));
-  if (file)
-    fclose(file);
+  cl_int status;
+  if (!file) {
+    fprintf(stderr, "xmc-heap: cannot open %s: %s\n", path, strerror(errno));
+    return NULL;
+  }
+  status = xmc_file_read(file, &meta, &fifos, NULL, NULL);
+  if (status == XMC_FILE_UNUSABLE)
+    fprintf(stderr, "xmc-heap: cannot read %s: %s\n", path, strerror(errno));
+  else if (status != CL_SUCCESS)
+    fprintf(stderr, "xmc-heap: %s: %s\n", path, xmcErrorString(status));
+  fclose(file);
   return meta;
 }
 
-int main(int argc, char **argv) {
-  xmcHeap *meta;
+/* Runs command c on the file and closes what it writes to. */
+static int run_command(size_t c, const char *path, const char *output) {
   FILE *out = stdout;
-  size_t c = 0;
-  int failed, help = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
-  while (argc > 1 && c < sizeof commands / sizeof *commands && strcmp(commands[c].name, argv[1]) != 0)
-    c++;
-  if (argc < 3 || argc > 4 || c == sizeof commands / sizeof *commands) {
-    fputs(usage, help ? stdout : stderr);
-    return help ? 0 : 2;
-  }
-  meta = open_heap(argv[2]);
+  int failed;
+  xmcHeap *meta = open_heap(path);
   if (!meta)
     return 1;
-  if (argc == 4 && !(out = fopen(argv[3], "w"))) {
-    fprintf(stderr, "xmc-heap: %s: %s\n", argv[3], strerror(errno));
+  if (output && !(out = fopen(output, "w"))) {
+    fprintf(stderr, "xmc-heap: cannot open %s: %s\n", output, strerror(errno));
     free(meta);
     return 1;
   }
+  errno = 0;
   commands[c].run(meta, out);
   failed = fflush(out) != 0 || ferror(out);
   if (out != stdout)
     failed |= fclose(out) != 0;
   if (failed)
-    fprintf(stderr, "xmc-heap: cannot write\n");
+    fprintf(stderr, "xmc-heap: cannot write %s: %s\n", output ? output : "to the terminal",
+            errno ? strerror(errno) : "the device refused it");
   free(meta);
   return failed;
+}
+
+int main(int argc, char **argv) {
+  const char *first = argc > 1 ? argv[1] : "";
+  size_t c = 0;
+  if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0) {
+    fputs(usage, stdout);
+    return 0;
+  }
+  if (strcmp(first, "--version") == 0) {
+    printf("xmc-heap %d.%d.%d\n", XMC_VERSION_MAJOR, XMC_VERSION_MINOR, XMC_VERSION_PATCH);
+    return 0;
+  }
+  while (c < sizeof commands / sizeof *commands && strcmp(commands[c].name, first) != 0)
+    c++;
+  if (argc < 3 || argc > 4 || c == sizeof commands / sizeof *commands) {
+    fputs(usage, stderr);
+    return 2;
+  }
+  return run_command(c, argv[2], argc == 4 ? argv[3] : NULL);
 }

@@ -1,47 +1,20 @@
+/* SPDX-License-Identifier: MIT */
 /* xmc-info: each OpenCL device found, the path that programs take on it, and why. */
-#include "internal.h"
+#include <xmalloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Prints text with every line indented. */
-static void print_lines(const char *text) {
-  while (*text) {
-    size_t n = strcspn(text, "\n");
-    printf("      %.*s\n", (int)n, text);
-    text += n + (text[n] == '\n');
-  }
-}
-
-static void print_options(const xmc_probe *probe) {
-  static const xmc_settings plain = {XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0};
-  char options[XMC_OPTIONS_BYTES];
-  xmc_write_options(probe, &plain, options);
-  printf("  options  %s\n", options);
-}
-
 /* 0 if the device can be used */
 static int print_device(cl_device_id device) {
-  xmc_probe probe;
-  cl_int status = xmc_probe_device(NULL, device, &probe);
-  if (status != CL_SUCCESS && status != probe.status) {
+  size_t size = 0;
+  cl_int status = xmcGetDeviceReport(NULL, device, 0, NULL, &size);
+  char *text = size ? malloc(size) : NULL;
+  if (text && xmcGetDeviceReport(NULL, device, size, text, NULL) == status)
+    printf("%s\n", text);
+  else
     printf("device: %s\n", xmcErrorString(status));
-    return 1;
-  }
-  printf("%s: %s\n", probe.platform, probe.name);
-  printf("  path     %s\n", probe.path);
-  if (status == CL_SUCCESS) {
-    printf("  lanes    %s\n",
-           probe.simt ? "work-items that call together are coalesced" : "each work-item is served alone");
-    printf("  groups   work-group collectives%s\n", probe.subgroups ? " and sub-group collectives" : "");
-    printf("  arena    up to %llu MiB, buffer%s%s\n", (unsigned long long)(probe.max_bytes >> 20),
-           probe.svm ? ", SVM" : "", probe.svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER ? ", fine-grained SVM" : "");
-    print_options(&probe);
-  } else {
-    printf("  error    %s\n", xmcErrorString(status));
-  }
-  printf("  why\n");
-  print_lines(probe.why);
+  free(text);
   return status != CL_SUCCESS;
 }
 
@@ -71,18 +44,32 @@ int main(int argc, char **argv) {
   int printed = 0, unusable = 0;
   cl_int status = clGetPlatformIDs(32, platforms, &count);
   const char *wanted = argc > 1 ? argv[1] : NULL;
+  int help = wanted && (strcmp(wanted, "--help") == 0 || strcmp(wanted, "-h") == 0);
+  if (wanted && strcmp(wanted, "--version") == 0) {
+    printf("xmc-info %d.%d.%d\n", XMC_VERSION_MAJOR, XMC_VERSION_MINOR, XMC_VERSION_PATCH);
+    return 0;
+  }
   if (argc > 2 || (wanted && wanted[0] == '-')) {
-    printf("usage: xmc-info [DEVICE]\n"
-           "Prints the OpenCL devices whose names contain DEVICE, or all, and how XMalloc works on each.\n");
-    return strcmp(wanted, "--help") != 0;
+    fprintf(help ? stdout : stderr,
+            "usage: xmc-info [DEVICE]\n"
+            "Prints the OpenCL devices whose names contain DEVICE, or all, and how XMalloc works on each.\n");
+    return help ? 0 : 2;
   }
-  if (status != CL_SUCCESS) {
-    fprintf(stderr, "xmc-info: %s\n", xmcErrorString(status));
-    return 1;
-  }
+  if (status != CL_SUCCESS)
+    count = 0;
   for (i = 0; i < count && i < 32; i++)
     printed += print_platform(platforms[i], wanted, &unusable);
-  if (printed == 0)
-    fprintf(stderr, "xmc-info: no such device\n");
+  if (printed == 0 && wanted)
+    fprintf(stderr, "xmc-info: no OpenCL device's name contains \"%s\"; without it all are listed\n", wanted);
+  else if (printed == 0)
+    fprintf(stderr,
+            "xmc-info: no OpenCL device was found (%s).\n"
+            "A device needs an OpenCL implementation. For the CPU that is PoCL: on Debian and Ubuntu, in the "
+            "package\n"
+            "pocl-opencl-icd. For a GPU it comes with the vendor's driver. Where one is installed, the "
+            "OpenCL loader\n"
+            "finds it by a file in /etc/OpenCL/vendors, or in the folder that OCL_ICD_VENDORS names.\n",
+            status == CL_SUCCESS ? "the implementations that are installed have none"
+                                 : xmcErrorString(status));
   return printed == 0 || unusable == printed;
 }

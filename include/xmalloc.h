@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* XMalloc for OpenCL: dynamic memory for kernels. The host API.
  *
  *   heap = xmcCreateHeap(context, device, NULL, 256 << 20, &status);
@@ -68,11 +69,11 @@ XMALLOC_EXPORT cl_uint xmcGetVersion(void);
 typedef struct _xmc_heap *xmc_heap;
 
 /* ---- errors: beside OpenCL's own; xmcErrorString says each in words ---- */
-#define XMC_HEAP_TOO_SMALL (-5801)   /* no room for the metadata and one page */
+#define XMC_HEAP_TOO_SMALL (-5801)   /* no room for the metadata and four pages of 16 KiB: see xmcGetHeapLimits */
 #define XMC_HEAP_TOO_LARGE (-5802)   /* more than the device can allocate at once, or 32-bit references reach */
 #define XMC_NO_INT64_ATOMICS (-5803) /* the device has no working 64-bit atomics */
 #define XMC_SVM_UNAVAILABLE (-5804)  /* the device lacks the kind of SVM asked for */
-#define XMC_DEVICE_UNUSABLE (-5805)  /* the device builds or runs none of the library's paths correctly */
+#define XMC_DEVICE_UNUSABLE (-5805)  /* the device builds or runs none of the library's paths correctly: see xmcGetDeviceReport */
 #define XMC_INVALID_HEAP (-5806)     /* NULL or not a heap */
 #define XMC_HEAP_CORRUPT (-5807)     /* an invariant of the arena is broken; see xmc_heap_report */
 #define XMC_HEAP_MISMATCH (-5808)   /* program, kernel or queue is for another device, context, layout or geometry */
@@ -111,7 +112,9 @@ typedef cl_uint xmc_heap_info;
 
 /* Creates a heap whose arena is one allocation of `bytes` bytes, metadata included (at most 2 % from
  * 64 MiB up), and waits until kernels may use it. It serves kernels on `device`, which must belong to
- * `context`; a context may have any number of heaps. The first heap on a device probes it: a few small
+ * `context`; a context may have any number of heaps. To a heap all sub-devices of a root device, and the root device,
+ * are one device: its queues and programs may be of any of them that the context takes. Kernels on several of them at
+ * the same time may share a heap where the device is a CPU; elsewhere one must end before another starts. The first heap on a device probes it: a few small
  * programs are built and run, once a process.
  * Errors: CL_INVALID_CONTEXT, CL_INVALID_DEVICE, CL_INVALID_PROPERTY (unknown, twice, or a bad value),
  * XMC_HEAP_TOO_SMALL, XMC_HEAP_TOO_LARGE, XMC_NO_INT64_ATOMICS, XMC_SVM_UNAVAILABLE, XMC_DEVICE_UNUSABLE,
@@ -119,6 +122,23 @@ typedef cl_uint xmc_heap_info;
 XMALLOC_EXPORT xmc_heap xmcCreateHeap(cl_context context, cl_device_id device,
                                       const xmc_heap_properties *properties, size_t bytes,
                                       cl_int *errcode_ret);
+
+/* The fewest and the most bytes that xmcCreateHeap takes on the device with these properties; each pointer may be NULL.
+ * Where `least` is more than `most` there is no such heap. The most is one allocation of the device; it may still fail
+ * for lack of memory. The context may be NULL: one of the library's own is used. Probes the device, as
+ * xmcCreateHeap does. Errors: those of xmcCreateHeap that do not depend on the number of bytes. */
+XMALLOC_EXPORT cl_int xmcGetHeapLimits(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
+                                       size_t *least, size_t *most);
+
+/* What the library found out about a device, as text for people, with or without a heap: the path that programs take,
+ * the sizes of heaps, build options, and each path that was tried, with what failed. As clGetDeviceInfo: `size` is the
+ * room at `text`; `size_ret` gets the size of the text with its NUL; either pointer may be NULL. The context may be
+ * NULL: one of the library's own is used. Probes the device, once a process.
+ * CL_SUCCESS: heaps can be made there. XMC_NO_INT64_ATOMICS, XMC_DEVICE_UNUSABLE: they cannot, and the text, which is
+ * written all the same, says why. Errors, without a text: CL_INVALID_DEVICE, CL_INVALID_VALUE (too little room),
+ * CL_OUT_OF_HOST_MEMORY, OpenCL's. */
+XMALLOC_EXPORT cl_int xmcGetDeviceReport(cl_context context, cl_device_id device, size_t size, char *text,
+                                         size_t *size_ret);
 
 /* Reference count + 1; a new heap has 1. Error: XMC_INVALID_HEAP. */
 XMALLOC_EXPORT cl_int xmcRetainHeap(xmc_heap heap);
@@ -135,7 +155,11 @@ XMALLOC_EXPORT cl_int xmcResetHeap(xmc_heap heap, cl_command_queue queue);
 
 /* Sets argument `index` of a kernel, declared as `__global xmcHeap *`. The kernel does not retain the heap.
  * Errors: XMC_INVALID_HEAP; XMC_HEAP_MISMATCH if the kernel's program is not for the heap's context and
- * device, or was built with options of another kind of heap; those of clSetKernelArg. */
+ * device, or was built for another layout, debug level, coalescing, geometry or path, whether by options, by macros in
+ * the source, or as another program that it was linked of; those of clSetKernelArg. The type of the argument tells (as
+ * xmcHeap_… in clGetKernelArgInfo and in compilers' messages), in programs that were built with -cl-kernel-arg-info,
+ * which is one of xmcGetBuildOptions. A kernel that still gets a heap of another layout or debug level does nothing:
+ * requests return NULL, frees have no effect. */
 XMALLOC_EXPORT cl_int xmcSetKernelArgHeap(cl_kernel kernel, cl_uint index, xmc_heap heap);
 
 /* What xmcGetHeapInfo tells, with the type of the value; the properties above can be asked as well, as
@@ -208,8 +232,8 @@ XMALLOC_EXPORT void *xmcHostAlignedAlloc(xmc_heap heap, size_t alignment, size_t
  * is no block, counted as an invalid free, CL_INVALID_VALUE. */
 XMALLOC_EXPORT void *xmcHostRealloc(xmc_heap heap, void *ptr, size_t size, cl_int *errcode_ret);
 
-/* Frees a block. NULL is a no-op. A pointer that is no live block's changes nothing and is counted, as in
- * kernels, and is CL_SUCCESS. Errors: XMC_INVALID_HEAP, XMC_HEAP_NOT_MAPPED. */
+/* Frees a block. NULL is a no-op. A pointer that is not the start of a live block changes nothing and is counted, as in
+ * kernels and with the same two limits (cl/xmalloc.cl names them), and is CL_SUCCESS. Errors: XMC_INVALID_HEAP, XMC_HEAP_NOT_MAPPED. */
 XMALLOC_EXPORT cl_int xmcHostFree(xmc_heap heap, void *ptr);
 
 /* Bytes that may be used at ptr, at least what was asked for; 0 if ptr is no block, or the heap not mapped. */
@@ -251,7 +275,9 @@ XMALLOC_EXPORT cl_int xmcSaveHeap(xmc_heap heap, cl_command_queue queue, const c
  * data, bad frees and failures remain counted. `properties` may choose the backing; others, if given, must be
  * those of the saved heap. The FIFOs are as many as on the device that the heap was made on. Alignments over
  * 16 that xmcAlignedAlloc can give depend on the new arena's address, until a reset.
- * The whole file is checked before anything is created. Errors: those of xmcCreateHeap, CL_INVALID_VALUE (path
+ * The whole file is checked before anything is created. Whatever a file says, with whatever sums, it is refused or it is
+ * a heap in which no two live blocks overlap and no call, good or bad, leaves the arena; what the blocks contain is
+ * as good as the file's author. Errors: those of xmcCreateHeap, CL_INVALID_VALUE (path
  * is NULL), XMC_FILE_NOT_REGULAR (the file is read twice), XMC_FILE_UNUSABLE, XMC_FILE_FOREIGN, XMC_FILE_VERSION,
  * XMC_FILE_TRUNCATED, XMC_FILE_DAMAGED. */
 XMALLOC_EXPORT xmc_heap xmcLoadHeap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
@@ -266,7 +292,9 @@ typedef struct xmc_heap_stats {
   cl_ulong live_blocks;
   cl_ulong live_bytes;         /* of live blocks, as requested classes; Memoryblocks by whole pages */
   cl_ulong free_bytes;         /* in free pages, and in free Basicblocks */
-  cl_ulong largest_free_bytes; /* largest run of free pages */
+  cl_ulong largest_free_bytes; /* largest run of pages that are free now. A request of whole pages up to this size is
+                                * granted. A larger one may be, too: it first takes back pages of Superblocks that
+                                * are kept though all their blocks are free, which are not counted here. */
   cl_ulong free_block_bytes;   /* part of free_bytes: free Basicblocks in Superblocks in use */
   cl_ulong superblocks;        /* Superblocks in use */
   cl_ulong memoryblocks;       /* live blocks that are Memoryblocks of their own */
@@ -276,8 +304,9 @@ typedef struct xmc_heap_stats {
   cl_ulong first_failure_id;   /* its work-item's global linear id; of a work-group call, the first's on CPU devices */
   cl_ulong double_frees;
   cl_ulong invalid_frees;     /* of pointers that never were a block's */
-  cl_ulong first_double_free; /* xmcRef of the first one; for pointers outside the arena its low bits */
-  cl_ulong first_invalid_free;
+  cl_ulong first_double_free;  /* xmcRef of the first one */
+  cl_ulong first_invalid_free; /* the first such pointer minus the arena's address: its xmcRef if it lies in the
+                                * arena; else, modulo 2^64, a number beyond heap_bytes that is no xmcRef */
   cl_ulong class_bytes[XMC_STATS_CLASSES];       /* size of a Basicblock of each class */
   cl_ulong class_live_blocks[XMC_STATS_CLASSES]; /* how many of them are live */
   cl_ulong red_zone_errors;      /* debug heaps: freed blocks beside which something was overwritten */
@@ -291,8 +320,9 @@ XMALLOC_EXPORT cl_int xmcGetHeapStatsSized(xmc_heap heap, cl_command_queue queue
                                            xmc_heap_stats *stats);
 
 /* Fills `stats`. Exact when no kernel is working on the heap.
- * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_CORRUPT (geometry damaged), CL_INVALID_VALUE
- * (stats is NULL, or its size less than in version 0.1), OpenCL's. After an error `stats` is as it was. */
+ * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_CORRUPT (the header was overwritten, or a state word with
+ * something impossible), CL_INVALID_VALUE (stats is NULL, or its size less than in version 0.1), OpenCL's. After an
+ * error `stats` is as it was. */
 static inline cl_int xmcGetHeapStats(xmc_heap heap, cl_command_queue queue, xmc_heap_stats *stats) {
   return xmcGetHeapStatsSized(heap, queue, sizeof *stats, stats);
 }
@@ -355,8 +385,8 @@ XMALLOC_EXPORT cl_int xmcForEachBlockSized(xmc_heap heap, cl_command_queue queue
 
 /* Calls back for each live block, by ascending reference. Blocks that lanes share by compartments are one. The
  * heap must be quiet; the callback may do as it likes with it. Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH,
- * XMC_HEAP_CORRUPT (geometry damaged), CL_INVALID_VALUE (no callback, or a block's size less than in version 0.1),
- * CL_OUT_OF_HOST_MEMORY, OpenCL's. */
+ * XMC_HEAP_CORRUPT (the header or the tables say what cannot be, and no block is told; xmcCheckHeap says what),
+ * CL_INVALID_VALUE (no callback, or a block's size less than in version 0.1), CL_OUT_OF_HOST_MEMORY, OpenCL's. */
 static inline cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback callback,
                                      void *data) {
   return xmcForEachBlockSized(heap, queue, sizeof(xmc_block), callback, data);
@@ -389,9 +419,15 @@ typedef cl_uint xmc_heap_text;
 XMALLOC_EXPORT cl_int xmcGetHeapText(xmc_heap heap, cl_command_queue queue, xmc_heap_text what, size_t size,
                                      char *text, size_t *size_ret);
 
-/* As clCreateProgramWithSource, with the device library in front, or in place of each
- * `#include "xmalloc.cl"`, "xmalloc_default.cl" or "xmalloc_std.h" that the strings hold; line numbers in messages remain those of the strings.
- * Build it with xmcGetBuildOptions(heap), and any options of your own after them. The program serves any
+/* As clCreateProgramWithSource, with the device library in front, or in place of each `#include "xmalloc.cl"`,
+ * "xmalloc_default.cl" or "xmalloc_std.h" that the strings hold, whatever folder these name; line numbers in messages
+ * remain those of the strings. A byte order mark at the beginning of a string is left out. Where strings and lengths
+ * cut the text does not matter.
+ * Includes in files of your own, and by macros, are the compiler's affair: it finds "xmalloc.cl" if the build options
+ * have -I and the folder of the kernel sources (pkg-config --variable=cldir xmalloc; CMake: xmalloc_CL_DIR). What it
+ * finds there adds nothing to the library that the program has already. Headers that are to do without that folder
+ * include nothing, or only `#ifndef XMC_XMALLOC_CL`.
+ * Build the program with xmcGetBuildOptions(heap), and any options of your own after them. The program serves any
  * heap made with the same properties on the same device and context.
  * Errors: XMC_INVALID_HEAP, CL_INVALID_VALUE, CL_OUT_OF_HOST_MEMORY, OpenCL's. */
 XMALLOC_EXPORT cl_program xmcCreateProgramWithSource(xmc_heap heap, cl_uint count, const char **strings,
@@ -400,21 +436,23 @@ XMALLOC_EXPORT cl_program xmcCreateProgramWithSource(xmc_heap heap, cl_uint coun
 /* Makes the heap the default heap of a built program, for kernels enqueued after the return: what
  * xmcMallocDefault and xmcFreeDefault use, and with `#include "xmalloc_std.h"` malloc and free. The program's
  * source has `#include "xmalloc_default.cl"` (or that header) in place of "xmalloc.cl"; where the device has no
- * variables at program scope it does not build, and its log says what to do. The last call counts; the program
- * does not retain the heap, which must outlive its kernels. The heap is no argument of those kernels: before
+ * variables at program scope it does not build, and its log says what to do. The last call counts; of a program that was linked of several, all share
+ * the heap. The program does not retain the heap, which must outlive its kernels. The heap is no argument of those kernels: before
  * xmcReleaseHeap, finish their queues; for SVM without XMC_HEAP_DEFERRED_RELEASE name it by
  * clSetKernelExecInfo.
  * Errors: XMC_INVALID_HEAP, XMC_NO_DEFAULT_HEAP, CL_INVALID_KERNEL_NAME (the source lacks the include),
  * XMC_HEAP_MISMATCH, OpenCL's. */
 XMALLOC_EXPORT cl_int xmcBindDefaultHeap(cl_program program, xmc_heap heap, cl_command_queue queue);
 
-/* `-cl-std=…` and the `-DXMC_…` for the heap and its device; valid until the heap goes. NULL for NULL. */
+/* `-cl-std=…` and the `-DXMC_…` for the heap and its device; valid until the heap goes. NULL for NULL. In a context of
+ * several devices they name the heap's, so that its programs are refused for heaps of the others; a program that is
+ * built for all of them at once, where their options are otherwise the same, gets `-DXMC_DEVICE=-1` after these. */
 XMALLOC_EXPORT const char *xmcGetBuildOptions(xmc_heap heap);
 
 /* More options, for programs that are to serve heaps of this geometry only: the same bytes and properties, in memory
  * of the same alignment. Where its tables lie are constants of the program then. Append them to
  * xmcGetBuildOptions(heap), with a space between. On GPUs such programs allocate and free some per cent faster
- * (bench/time.md); each size of heap needs a program of its own.
+ * (bench/experiments.md); each size of heap needs a program of its own.
  * xmcSetKernelArgHeap returns XMC_HEAP_MISMATCH for another heap. Handed to a kernel past that, a heap of at least
  * this size is refused: requests get NULL, frees do nothing; of a smaller one a GPU may read beyond its end.
  * Valid until the heap goes; "" for a loaded heap; NULL for NULL. */
@@ -423,7 +461,8 @@ XMALLOC_EXPORT const char *xmcGetGeometryOptions(xmc_heap heap);
 /* The whole device library as one OpenCL C string. */
 XMALLOC_EXPORT const char *xmcGetSource(void);
 
-/* A status in words, its name first; never NULL. Knows OpenCL's errors too. */
+/* A status in words, its name first; never NULL. Knows OpenCL's errors too. Of a number that is neither, the text holds
+ * the number, and is valid until the thread's next call. */
 XMALLOC_EXPORT const char *xmcErrorString(cl_int status);
 
 #ifdef __cplusplus

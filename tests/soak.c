@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Soak: the churn of kernels/soak.cl for as long as is asked, on one device, its heap nearly full all the time:
  * what is free are blocks of Superblocks in use, a page for a moment at most, and requests are refused. Launches
  * are as long as a tenth of a second or so; between them the heap is checked, as often as takes a twentieth of the
@@ -194,6 +195,9 @@ static int is_one_run(soak *s, size_t heap_bytes) {
   return stats.largest_free_bytes == bytes && stats.free_bytes == bytes;
 }
 
+const char test_usage[] = "usage: soak [--minutes N] [--device SUBSTRING] [--heap BYTES]\n"
+                          "Churns a nearly full heap; tests/soak builds it first and says more.\n";
+
 int main(int argc, char **argv) {
   const char *part = getenv("XMC_TEST_DEVICE") ? getenv("XMC_TEST_DEVICE") : "";
   char name[256] = "", *end = name;
@@ -216,7 +220,7 @@ int main(int argc, char **argv) {
       break;
   }
   if (i < argc || *end) { /* such as 1G: a number of bytes is wanted */
-    fprintf(stderr, "soak [--minutes N] [--device SUBSTRING] [--heap BYTES]\n");
+    fprintf(stderr, "soak: wrong arguments; see --help\n");
     return 2;
   }
   if (!find_device(part, &s.device, name, sizeof name)) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bad input on every device and backing: each case is refused and counted by kind, and nothing else in the heap
  * changes: all of the metadata but the counters is compared before and after.
  */

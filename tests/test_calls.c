@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* calloc, realloc, aligned allocation, usable size and references. */
 #include "support/blocks.h"
 

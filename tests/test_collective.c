@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Work-group and sub-group calls. */
 #include "support/blocks.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Much at once: random lifetimes, blocks that change hands, two queues, two heaps, reset, release. */
 #include "support/blocks.h"
 #include "support/churn.h"

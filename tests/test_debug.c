@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Debug heaps: each pattern where it belongs, each kind of damage done on purpose and found. */
 #include "support/harness.h"
 

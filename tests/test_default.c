@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The default heap: where the device can have one it is used without an argument; elsewhere programs that ask
  * for it do not build, and say what to do. */
 #include "support/harness.h"
@@ -85,7 +86,47 @@ static void bound(test_env *env) {
   assert_int_equal(test_intact(env, b).live_blocks, 1);
 }
 
+/* Two objects that both have the default heap are linked: one heap for the kernels of both. */
+static void linked(test_env *env) {
+  static const char *const texts[] = {"#include \"xmalloc_default.cl\"\n"
+                                      "__kernel void take(__global ulong *at) {"
+                                      "  at[get_global_id(0)] = (ulong)xmcMallocDefault(16); }\n",
+                                      "#include \"xmalloc_default.cl\"\n"
+                                      "__kernel void give(__global ulong *at) {"
+                                      "  xmcFreeDefault((__global void *)at[get_global_id(0)]); }\n"};
+  xmc_heap heap = test_heap(env, 16 << 20);
+  cl_program parts[2], program;
+  cl_device_id device = env->device->id;
+  cl_kernel take, give;
+  cl_mem at = test_buffer(env, 64 * sizeof(cl_ulong), NULL);
+  cl_int status;
+  int i;
+  if (!has_defaults(heap))
+    return;
+  for (i = 0; i < 2; i++) {
+    parts[i] = xmcCreateProgramWithSource(heap, 1, (const char **)(uintptr_t)&texts[i], NULL, &status);
+    CL_OK(status);
+    CL_OK(clCompileProgram(parts[i], 1, &device, xmcGetBuildOptions(heap), 0, NULL, NULL, NULL, NULL));
+  }
+  program = clLinkProgram(env->context, 1, &device, NULL, 2, parts, NULL, NULL, &status);
+  CL_OK(status);
+  CL_OK(xmcBindDefaultHeap(program, heap, env->queue));
+  take = clCreateKernel(program, "take", &status);
+  CL_OK(status);
+  give = clCreateKernel(program, "give", &status);
+  CL_OK(status);
+  test_launch(env, take, 64, 16, "m", at);
+  assert_int_equal(test_intact(env, heap).live_blocks, 64);
+  test_launch(env, give, 64, 16, "m", at);
+  test_empty(env, heap);
+  clReleaseKernel(take);
+  clReleaseKernel(give);
+  clReleaseProgram(program);
+  clReleaseProgram(parts[0]);
+  clReleaseProgram(parts[1]);
+}
+
 int main(int argc, char **argv) {
-  static const test_case cases[] = {TEST(bound, SPREAD_AXES), TEST(refused, SPREAD_ONE)};
+  static const test_case cases[] = {TEST(bound, SPREAD_AXES), TEST(refused, SPREAD_ONE), TEST(linked, SPREAD_ONE)};
   return test_main("default", cases, sizeof cases / sizeof *cases, argc, argv);
 }

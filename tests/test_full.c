@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Full and empty: the last block of a heap can be had, in every size, whatever it held before. */
 #include "support/harness.h"
 

@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: MIT */
 /* Sub-groups' claims, as on GPUs: up to 32 Basicblocks at once of Superblocks that are carved to fit,
  * released in parts. Threads stand for sub-groups; every 16 bytes have an owner.
  */
 #define XMC_CARVE_TO_FIT 1
 #include "support/core.h"
+#include "support/named.h"
 
 enum { THREADS = 8, LOTS = 40 };
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -195,9 +197,9 @@ static void starved(void **state) {
   crowd(400000, 0, 1);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(guesses), cmocka_unit_test(words),
                                      cmocka_unit_test(tables), cmocka_unit_test(roomy),
                                      cmocka_unit_test(starved)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_named(tests, argc, argv);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The host API by itself: what it refuses and how, what it tells, programs from every form of source. */
 #include "support/harness.h"
 #include <pthread.h>
@@ -295,7 +296,8 @@ static void error_strings(test_env *env) {
   for (status = -72; status <= 0; status++)
     if (status < -19 ? status <= -30 : 1)
       assert_int_equal(strncmp(xmcErrorString(status), "CL_", 3), 0);
-  assert_string_equal(xmcErrorString(12345), "unknown status");
+  assert_string_equal(xmcErrorString(12345), "unknown status 12345");
+  assert_string_equal(xmcErrorString(-77777), "unknown status -77777");
 }
 
 /* Many threads make, use and release heaps at once; the device is probed by whoever is first. */

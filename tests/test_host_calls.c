@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Host calls: each by itself, what is refused, blocks that change hands between host threads and kernels, in
  * turns and, where the memory allows it, at the same time.
  *

@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: MIT */
 /* The core compiled as C11, with 8 threads as work-items on an arena in the process's memory. Meant to be
  * built with -fsanitize=thread, address or undefined as well: all shared words are atomics, and a block's
  * contents are handed over by the allocator's own acquire and release.
  */
 #include "support/core.h"
+#include "support/named.h"
 
 #define THREADS 8
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -355,7 +357,7 @@ static void aligned_when_frayed(void **state) {
   core_heap_free(heap);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(calls),
       cmocka_unit_test(aligned_when_frayed),
@@ -367,5 +369,5 @@ int main(void) {
       cmocka_unit_test(threads_misbehave),
       cmocka_unit_test(threads_free_the_same),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_named(tests, argc, argv);
 }

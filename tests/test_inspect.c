@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Looking into a heap: the list of blocks against what was allocated, the reports against the list, the map,
  * and the xmc-heap tool on the saved heap. */
 #include "support/harness.h"
@@ -92,14 +93,16 @@ static char *written(test_env *env, xmc_heap heap, cl_int (*write)(xmc_heap, cl_
   return text;
 }
 
-/* The number behind "name": in JSON */
+/* The number behind "name": in JSON; those that may be beyond 2^53 are strings. */
 static cl_ulong number(const char *json, const char *name) {
   char key[64];
   const char *at;
   snprintf(key, sizeof key, "\"%s\":", name);
   at = strstr(json, key);
   assert_non_null(at);
-  return strtoull(at + strlen(key), NULL, 10);
+  at += strlen(key) + 1;
+  assert_int_equal(at[-1], ' ');
+  return *at == '"' ? strtoull(at + 1, NULL, 0) : strtoull(at, NULL, 10);
 }
 
 static void reports(test_env *env) {
@@ -125,6 +128,8 @@ static void reports(test_env *env) {
   assert_int_equal(number(text, "live_bytes"), stats.live_bytes);
   assert_int_equal(number(text, "largest_free_bytes"), stats.largest_free_bytes);
   assert_int_equal(number(text, "first_invalid_free"), stats.first_invalid_free);
+  assert_non_null(strstr(text, "\"first_invalid_free\": \"0x"));
+  assert_non_null(strstr(text, "\"first_failure_size\": \""));
   for (at = strchr(text, '['); (at = strstr(at, "\"live_blocks\":")) != NULL; at++)
     of_classes += number(at, "live_blocks");
   assert_int_equal(of_classes + stats.memoryblocks, stats.live_blocks);
@@ -316,6 +321,16 @@ static void tools(test_env *env) {
     lines += *text == '\n';
   assert_int_equal(lines, 2000);
   assert_non_null(strstr(tool(env, "nonsense", path, 2), "usage"));
+  assert_string_equal(tool(env, "info", "/nowhere/heap", 1),
+                      "xmc-heap: cannot open /nowhere/heap: No such file or directory\n");
+  snprintf(line, sizeof line, "%s /nowhere/output", path);
+  assert_string_equal(tool(env, "info", line, 1),
+                      "xmc-heap: cannot open /nowhere/output: No such file or directory\n");
+  assert_string_equal(tool(env, "info", "/", 1), "xmc-heap: cannot read /: Is a directory\n");
+  if (access("/dev/full", W_OK) == 0) {
+    snprintf(line, sizeof line, "%s /dev/full", path);
+    assert_string_equal(tool(env, "map", line, 1), "xmc-heap: cannot write /dev/full: No space left on device\n");
+  }
   assert_non_null(strstr(tool(env, "--help", "", 0), "usage"));
   assert_non_null(strstr(tool(env, "-h", "", 0), "usage"));
   f = fopen(path, "r+b");

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every block has one owner: tags and patterns over the whole usable size, checked by another kernel,
  * freed by other work-groups than allocated it; no overlap, right alignment, inside the arena. */
 #include "support/blocks.h"

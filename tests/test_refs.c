@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* References: in 32 bits, on both sides, with their edges and a heap that they do not reach; and those that
  * work-items hand to each other while they run. */
 #include "support/harness.h"

@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* The rooms of the core by themselves, compiled as C: size classes, bitmaps, FIFO, Superblock, Memoryblock;
  * first alone against a simple model, then with 8 threads. */
 #include "support/core.h"
+#include "support/named.h"
 
 #define THREADS 8
 
@@ -607,7 +609,7 @@ static void memoryblock_threads(void **state) {
   memoryblock_crowd(THREADS, 64u << 20, 10000, 300);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(size_classes),           cmocka_unit_test(bitmap_against_model),
       cmocka_unit_test(index_against_model),    cmocka_unit_test(fifo_against_model),
@@ -617,5 +619,5 @@ int main(void) {
       cmocka_unit_test(memoryblock_threads),    cmocka_unit_test(runs_that_come_back),
       cmocka_unit_test(old_blocks_freed_again), cmocka_unit_test(metadata_share),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_named(tests, argc, argv);
 }

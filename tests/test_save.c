@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Heaps in files: what was saved comes back on every backing with its references, and can be used on; files
  * that were altered are refused and leave nothing behind. */
 #include "support/harness.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a path may name when a heap is saved to it: new files, old ones with their mode and owner, symbolic links, and what
  * is no regular file. Contents reach the disk before the file's name; a save that fails leaves the old file alone. */
 #include "support/files.h"

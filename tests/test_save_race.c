@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Saves to one path at the same time, by threads and by processes, beside readers: each save succeeds, and whoever reads
  * finds one whole heap. Processes that are killed while they save leave no more than temporary files.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ND-ranges of every shape and callers in any control flow. */
 #include "support/blocks.h"
 

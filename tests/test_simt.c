@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sub-groups in lock step, as on GPUs, on the host (support/simt.h): the calls of cl/coalesce.cl as they are there. Lanes
  * of one sub-group ask together, part, and come together again; the heap is full again and again. Every word of a
  * block has its owner's tag. test_simt_compartment.c is this with the papers' compartments, test_simt_geometry.c for one geometry.
@@ -12,6 +13,7 @@
 #define CORE_OWN_STEPS
 #include "support/core.h"
 #include "../host/inspect.h"
+#include "support/named.h"
 
 enum { GROUPS = 24, ROW = 6 };
 
@@ -349,11 +351,11 @@ static void full_groups(void **state) {
   free(c);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lanes_ask_together), cmocka_unit_test(few_fifos),
       cmocka_unit_test(no_fifos),           cmocka_unit_test(many_fifos),
       cmocka_unit_test(active_ones_stay),   cmocka_unit_test(whole_superblocks),
       cmocka_unit_test(own_slabs),          cmocka_unit_test(full_groups)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_named(tests, argc, argv);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_simt.c with the papers' compartments, and every third sub-group as in a program that leaves own places alone
  * (cl/own.cl) */
 #define XMC_COALESCING 1

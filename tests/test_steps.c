@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* How many accesses to memory follow each other in a request, counted: 192 sub-groups as user-level threads, whose lanes
  * take one step at a time (support/simt.h), in work-groups of eight that end together. The device has room for 256, and
  * the heaps are as much smaller than those of a GPU with 8,448: 248 MiB stand for 8 GiB, where each has a FIFO, 31 MiB for
  * 1 GiB, where eight to ten share one, 16 MiB for 512, where two slots share a slab of their own. No time, but what time goes
- * by, without a GPU (bench/time.md); a bound that is passed is a longer chain, or sub-groups that meet.
+ * by, without a GPU (bench/experiments.md); a bound that is passed is a longer chain, or sub-groups that meet.
  * Prints every figure.
  */
 #include "support/simt.h"
@@ -17,6 +18,7 @@
 #define CORE_OWN_STEPS
 #define CORE_SLOTS_DEFAULT 256u
 #include "support/core.h"
+#include "support/named.h"
 
 enum { GROUPS = 192, GROUPS_TOGETHER = 8, ITEMS = GROUPS * SIMT_LANES, MOST_ROUNDS = 8, KERNELS = 4 };
 
@@ -107,7 +109,7 @@ static void bounded(uint32_t mib, uint32_t bytes, uint32_t rounds, double alloc_
 }
 
 /* (31 MiB, 256 B: that a free tells the slot's own place of its slab costs 0.4 steps, and pages that the caches know are worth
- * more: bench/time.md.) */
+ * more: bench/experiments.md.) */
 static void bounds(void **state) {
   static const struct {
     uint32_t mib, bytes, rounds;
@@ -148,7 +150,7 @@ static void homes(void **state) {
   core_heap_free(heap);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(bounds), cmocka_unit_test(homes)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_named(tests, argc, argv);
 }

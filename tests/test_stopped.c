@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stopped work-items: one thread is stopped for ever before each atomic step of each operation in turn. The
  * others must go on: they fill the heap and empty it, in three sizes, and all but one Superblock, slab or
  * Memoryblock of it can still be had; the check ends and tells what it sees.
@@ -7,6 +8,7 @@
 #define CORE_SCHEDULED
 #include "support/core.h"
 #include "walk.h"
+#include "support/named.h"
 
 typedef struct stage {
   xmcHeap *heap;
@@ -236,10 +238,10 @@ static void stopped_among_others(void **state) {
   every_step(12);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(stopped_alone),
       cmocka_unit_test(stopped_among_others),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_named(tests, argc, argv);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One version everywhere: the header's, the library's and the project's. */
 #include "xmalloc.h"
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "support/named.h"
 
 static void header_has_the_projects_version(void **state) {
   char version[32];
@@ -24,8 +20,8 @@ static void library_has_the_headers_version(void **state) {
 #endif
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(header_has_the_projects_version),
                                      cmocka_unit_test(library_has_the_headers_version)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return run_named(tests, argc, argv);
 }

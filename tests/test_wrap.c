@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* 32-bit sequence numbers of FIFOs wrap: FIFOs started near the end of their range behave the same. */
 #include "support/churn.h"
 #include "../cl/arena.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One kernel allocates, writes ids and stores references; another frees. Between them `check` reads the
  * ids again: a block that two work-items got shows another's. failures: NULLs, mismatches.
  */

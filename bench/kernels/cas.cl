@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* 2010, figure 2.2: every worker takes a number from one shared word.
  *
  * plain:    one CAS a lane. Lanes of a sub-group spoil each other's CAS.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Each work-item holds up to 8 blocks. A round picks a slot: a full one is checked and freed, an empty one
  * gets 8 to 512 bytes with a tag. At the end all are freed. failures: NULLs, mismatches.
  */

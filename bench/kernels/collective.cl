@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pair, alloc and free through the collective calls: every work-item of the group calls. The heap counts the NULLs. Nothing is
  * kept over a call but the block: what is costs CPU devices an array of the work-group's. */
 #include "xmalloc.cl"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What kernels, CUDA kernels and host threads of the benchmark share, in the common subset of OpenCL C,
  * CUDA and C: so that every allocator is asked for the same sizes in the same order. */
 #ifndef BENCH_COMMON_H

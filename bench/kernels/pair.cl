@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Each work-item: p = malloc(size), write the id to p, free(p).
  *
  * Of every 32 neighbours the first `lanes` work, so that sub-groups come with 1 to 32 active lanes. The

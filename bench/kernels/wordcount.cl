@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Counts words in a hash table whose nodes and strings are xmcMalloc'ed where they are needed.
  *
  *   heads[bucket] -> node -> node -> 0        references, so that the table means the same in every launch

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A program that knows XMalloc as installed: header, library, and the device library's folder. Kernels
  * allocate on the first device, in a program from the host library and in one that includes xmalloc.cl
  * through -I. */

@@ -166,6 +166,11 @@ static void test_device(const cl::Device &device) {
   std::printf("%s: passed\n", device.getInfo<CL_DEVICE_NAME>().c_str());
 }
 
+extern "C" {
+extern const char test_usage[];
+const char test_usage[] = "usage: a test of xmalloc.hpp on the first OpenCL device; it takes no arguments.\n";
+}
+
 int main() {
   const char *wish = std::getenv("XMC_TEST_DEVICE");
   std::vector<cl::Platform> platforms;

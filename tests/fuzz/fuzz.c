@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The fuzzer's entry (libFuzzer). */
 #include "program.h"
 #include <stdio.h>

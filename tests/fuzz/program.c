@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bytes as a program:
  *
  *   0        threads - 1 (2 bits), FIFOs (2), heap's size (2)

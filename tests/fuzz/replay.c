@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs every file of the folders or names given as a program of operations: the kept corpus, without a fuzzer. */
 #include "program.h"
 #include <dirent.h>
@@ -22,6 +23,9 @@ static int run_file(const char *path, unsigned *count) {
     printf("%s: %s\n", path, wrong);
   return wrong != NULL;
 }
+
+const char test_usage[] = "usage: fuzz_replay FILE_OR_FOLDER...\n"
+                          "Runs the fuzzer's programs of operations again. Exit 0: there was one, and all went well.\n";
 
 int main(int argc, char **argv) {
   unsigned count = 0;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Frees of pointers by their offsets from the heap, whatever they are; requests of sizes by a list. */
 #include "xmalloc.cl"
 

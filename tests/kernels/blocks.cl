@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Blocks with owners: allocate and stamp, check, free in another order.
  *
  * Every block is filled over its whole usable size with a pattern made of its owner's tag, so that any

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The other calls: calloc, realloc, aligned allocation, usable size, references, requests that fail. */
 #include "xmalloc.cl"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random lifetimes: every work-item owns `slots` places and, in each round, picks one: a full one is
  * checked and freed, an empty one allocated and stamped. Items take over other items' places in the next
  * launch by `shift`, so most blocks are freed by another work-group than allocated them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Collective calls: every work-item calls in every round; what each wants depends on `mode`.
  *
  *   mode 0  all `base` bytes            mode 2  sizes of many classes, some above 8 KiB

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Debug heaps: every kernel is one work-item's; bytes are seen past the end of a block on purpose. */
 #include "xmalloc.cl"
 

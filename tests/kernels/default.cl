@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernels without a heap argument */
 #include "xmalloc_std.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Blocks change hands while the kernel runs: each item allocates, stamps, puts the block's reference in a
  * random place of a table and frees what it finds there, another group's more often than not. The place is
  * exchanged by an acquire-release CAS of the device library, so that the contents are handed over too.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A heap filled to the last block. Every item keeps its blocks in a list whose links lie in the blocks:
  *
  *   heads[item] -> | next ref | owner, number | … | last word: tag |  -> …

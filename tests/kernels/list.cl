@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A linked list in the heap that nothing but references leads through: begun, extended, walked, shortened in
  * different launches, processes and places. The root is a block of one reference; a node is
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The pattern in a block, and what a kernel records of it. Shared by kernels and host: the harness puts this
  * file before each kernel file. */
 #ifndef TEST_PATTERN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A mistake for the tools to find: work-item 0 writes beyond the end of the arena. */
 #include "xmalloc.cl"
 

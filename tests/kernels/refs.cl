@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernels of test_refs.c: references in 32 bits, and references that work-items hand to each other. */
 #include "xmalloc.cl"
 

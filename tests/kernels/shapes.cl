@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Callers in every shape: ND-ranges of 1 to 3 dimensions with offsets, divergent branches, loops of
  * different lengths, after an early return, one lane alone. */
 #include "xmalloc.cl"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Soak: each work-item works on a row of blocks, another row in each launch; some blocks change hands within a
  * launch by way of an exchange table. In most rounds the work-items of a sub-group (32 of them, wherever sub-groups are
  * of another size) throw the same dice: the same place, size and bad free; in one of OWN each throws its own. What they

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cl/memoryblock.cl and cl/span_index.cl: runs of pages, split by CAS, merged by fetch-or, found by the index.
  *
  * Two spans of four pages (64 in the code), so runs of 1, 2 and 4 pages have a bit in the index; level 0 is one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the models share.
  *
  * One Promela step stands for one atomic of the C code and the arithmetic after it, as XMC_HOST_STEP stands

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cl/superblock.cl, cl/seat.cl and cl/supply.cl: the state word, the active Superblock, listing, parking, retiring, reuse.
  *
  * Two Superblocks of two Basicblocks on a page each, two classes A and B with one FIFO each. The ring, whose

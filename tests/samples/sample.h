@@ -165,6 +165,12 @@ static inline int sample_main(int argc, char **argv, const char *file, size_t by
   cl_platform_id platforms[16];
   cl_uint platform_count = 0, p, i, ran = 0;
   int differs = 0;
+  if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "--version"))) {
+    printf("%s, a sample of XMalloc %d.%d.%d. It runs on every OpenCL device, or on those whose names contain the\n"
+           "environment's XMC_TEST_DEVICE. The head of its source says what it shows and takes.\n",
+           file, XMC_VERSION_MAJOR, XMC_VERSION_MINOR, XMC_VERSION_PATCH);
+    return 0;
+  }
   CHECK(clGetPlatformIDs(16, platforms, &platform_count));
   for (p = 0; p < platform_count && p < 16; p++) {
     cl_device_id devices[16];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The library's kernels under NVIDIA's tools: compute-sanitizer and ncu see no OpenCL, but the program binary of
  * NVIDIA's OpenCL is PTX, which the CUDA driver loads as well.
  *
@@ -237,6 +238,10 @@ static int planted(const char *ptx) {
   return 0;
 }
 
+const char test_usage[] =
+    "usage: ptx_host dump FILE.cl OUT.ptx MODE | churn CHURN.ptx FIFOS MODE | planted PLANTED.ptx\n"
+    "The kernels as PTX, for NVIDIA's tools; tests/sanitize/run calls it.\n";
+
 int main(int argc, char **argv) {
   if (argc == 5 && !strcmp(argv[1], "dump"))
     return dump(argv[2], argv[3], atoi(argv[4]));
@@ -244,6 +249,6 @@ int main(int argc, char **argv) {
     return churn(argv[2], (xmc_u32)atoi(argv[3]), (xmc_u32)atoi(argv[4]));
   if (argc == 3 && !strcmp(argv[1], "planted"))
     return planted(argv[2]);
-  fprintf(stderr, "usage: ptx_host dump FILE.cl OUT.ptx MODE | churn CHURN.ptx FIFOS MODE | planted PLANTED.ptx\n");
+  fputs(test_usage, stderr);
   return 2;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "blocks.h"
 
 /* Blocks up to this size are stamped and checked by the one work-item that owns them, larger ones by a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A set of blocks that kernels allocate, check and free (kernels/blocks.cl), and that the host checks for
  * overlap, alignment and place. */
 #ifndef XMC_TEST_BLOCKS_H

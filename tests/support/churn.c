@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "churn.h"
 
 #define SLOT_BYTES 16

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random lifetimes over a table of blocks that outlives launches (kernels/churn.cl). */
 #ifndef XMC_TEST_CHURN_H
 #define XMC_TEST_CHURN_H

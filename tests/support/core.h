@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The device library compiled as C, on an arena in the process's own memory. */
 #ifndef XMC_TEST_CORE_H
 #define XMC_TEST_CORE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Folders and heap files of tests. Needs support/harness.h. */
 #ifndef XMC_TEST_FILES_H
 #define XMC_TEST_FILES_H

@@ -1,5 +1,7 @@
+/* SPDX-License-Identifier: MIT */
 /* Devices, configurations and the cmocka runner. Programs and launches are in launch.c. */
 #include "harness.h"
+#include "named.h"
 
 #define MAX_DEVICES 16
 #define MAX_CONFIGS 48
@@ -174,11 +176,17 @@ static void plan_name(planned_test *plan, const char *test) {
 
 int test_main(const char *topic, const test_case *cases, size_t count, int argc, char **argv) {
   static test_device devices[MAX_DEVICES];
-  const char *filter = argc > 1 ? argv[1] : getenv("XMC_TEST_FILTER");
-  size_t device_count = find_devices(devices), most, n = 0, d, i, c, turn = 0;
+  const char *filter = test_filter(argc, argv);
+  size_t device_count, most, n = 0, d, i, c, turn = 0;
   planned_test *plans;
   struct CMUnitTest *tests;
   int failed;
+  if (test_wants_help(argc, argv)) {
+    for (i = 0; i < count; i++)
+      printf("  %s\n", cases[i].name);
+    return 0;
+  }
+  device_count = find_devices(devices);
   if (device_count == 0) {
     fprintf(stderr, "%s: no OpenCL device%s%s\n", topic,
             getenv("XMC_TEST_DEVICE") ? " whose name contains " : "",

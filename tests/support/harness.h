@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What every device test stands on: devices, heap configurations, programs, launches.
  *
  * A test is a function of a test_env: one device, one heap configuration. test_main runs each on every

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Heaps, programs, buffers and launches of one test. */
 #include "harness.h"
 

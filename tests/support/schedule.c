@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scheduler by ucontext; AddressSanitizer is told of every change of stack. */
 #include "schedule.h"
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A deterministic scheduler: user-level threads of which one runs at a time, switched at every atomic.
  *
  *   thread 0   --a--a--.              .--a--a--…

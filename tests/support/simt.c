@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lanes by ucontext for their stacks, and _setjmp to change between them. */
 #undef _FORTIFY_SOURCE /* whose _longjmp refuses to go to other stacks */
 #include "simt.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sub-groups on the host: each lane a user-level thread, all of them in lock step.
  *
  *   a tick        sub-group 0              sub-group 1           …

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* XMC_HOST_LANES: the lanes of platform.h by simt.h. */
 #ifndef XMC_TEST_SIMT_LANES_H
 #define XMC_TEST_SIMT_LANES_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The life of a heap, its programs and kernels."""
 
 import gc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What a heap tells of its contents."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The binding's structures, constants and signatures are those of xmalloc.h."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The heap in the host's hands: calls and views."""
 
 import copy

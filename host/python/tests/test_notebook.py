@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The example notebook runs, and shows what it shows in the tree."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """XMalloc for PyOpenCL: ``malloc`` and ``free`` for OpenCL kernels.
 
 >>> import numpy as np, pyopencl as cl, pyopencl.array, pyxmalloc as xmc

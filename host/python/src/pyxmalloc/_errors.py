@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the library's functions raise instead of returning a status."""
 
 from __future__ import annotations

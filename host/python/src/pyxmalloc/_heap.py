@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The heap."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """libxmalloc: its functions, constants and structures for ctypes. ``tests/test_library.py`` compares all of them with
 ``xmalloc.h``."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A heap in the host's hands: its calls and views of its blocks."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Programs for a heap, as PyOpenCL has them."""
 
 from __future__ import annotations

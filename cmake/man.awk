@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+# Makes manual pages of the reference: a page for each section `### name, name, …` of include/README.md, and one that leads to it
+# for each further name.
+#   awk -v folder=OUTPUT -v version=0.2.0 -f man.awk include/README.md
+function words(text) { # Markdown within a line
+  gsub(/\\/, "\\e", text)
+  text = gensub_links(text)
+  while (match(text, /\*\*[^*]*\*\*/))
+    text = substr(text, 1, RSTART - 1) "\\fB" substr(text, RSTART + 2, RLENGTH - 4) "\\fR" substr(text, RSTART + RLENGTH)
+  while (match(text, /`[^`]*`/))
+    text = substr(text, 1, RSTART - 1) "\\fB" substr(text, RSTART + 1, RLENGTH - 2) "\\fR" substr(text, RSTART + RLENGTH)
+  gsub(/-/, "\\-", text)
+  gsub(/…/, "...", text)
+  if (text ~ /^[.']/)
+    text = "\\&" text
+  return text
+}
+function gensub_links(text,   label) {
+  while (match(text, /\[[^]]*\]\([^)]*\)/)) {
+    label = substr(text, RSTART + 1, index(substr(text, RSTART), "]") - 2)
+    text = substr(text, 1, RSTART - 1) label substr(text, RSTART + RLENGTH)
+  }
+  return text
+}
+function done() {
+  if (!page)
+    return
+  print ".SH SEE ALSO\nThe whole reference, with what holds for all functions, is include/README.md of XMalloc." > page
+  close(page)
+  page = ""
+}
+/^## / {
+  done()
+  device = /^## Device/
+}
+/^### / {
+  done()
+  sub(/^### /, "")
+  count = split($0, names, ", ")
+  page = folder "/" names[1] ".3xmc"
+  printf ".TH %s 3xmc \"\" \"XMalloc %s\" \"XMalloc for OpenCL\"\n.SH NAME\n%s \\- %s function of XMalloc for OpenCL\n",
+    names[1], version, $0, device ? "a device" : "a host" > page
+  for (i = 2; i <= count; i++) {
+    print ".so man3/" names[1] ".3xmc" > (folder "/" names[i] ".3xmc")
+    close(folder "/" names[i] ".3xmc")
+  }
+  next
+}
+!page { next }
+/^```/ {
+  if (code = !code)
+    printf ".SH SYNOPSIS\n.nf\n%s\n", device ? "#include \"xmalloc.cl\"" : "#include <xmalloc.h>" > page
+  else
+    print ".fi\n.SH DESCRIPTION" > page
+  next
+}
+code { print words($0) > page; next }
+/^\|[-|]*$/ { next }
+/^\|/ {
+  gsub(/^\| *| *\|$/, "")
+  split($0, cells, / *\| */)
+  printf ".TP\n%s\n%s%s\n", words(cells[1]), words(cells[2]), cells[3] != "" ? " (" words(cells[3]) ")" : "" > page
+  next
+}
+/^- / { print ".IP \\(bu 2\n" words(substr($0, 3)) > page; next }
+/^$/ { print ".PP" > page; next }
+{ sub(/^  /, ""); print words($0) > page }
+END { done() }

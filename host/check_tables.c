@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* xmcCheckHeap: the tables that say where to look: FIFOs, own places, bitmaps, the span index.
+ *
+ * The calls follow what stands there without a check of their own, so each value must lead into the tables. An id
+ * may be an old one, whose Superblock was retired or is another one by now: the state word tells.
+ */
+#include "checker.h"
+
+/* ---- FIFOs ---- */
+
+/* 1 if a Superblock (or slab) of this class can have this id. */
+static int is_id(xmcHeap *meta, xmc_u32 cls, xmc_u32 id) {
+  xmc_u32 page = xmc_any_page(id);
+  if (page >= meta->pages)
+    return 0;
+  if (cls >= XMC_CLASSES)
+    return id == xmc_slab_id(page);
+  if (id >> 31)
+    return 0;
+  if (xmc_class_is_small(cls))
+    return xmc_id_row(id) * 32u < xmc_class_blocks(cls, 1);
+  return xmc_run_fits(meta, cls, page, xmc_run_order(id));
+}
+
+static int check_payload(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offset, xmc_u32 payload) {
+  if (payload != XMC_NONE && !is_id(c->meta, cls, payload)) {
+    xmc_report_problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u holds 0x%x, which is no Superblock",
+                       slot, cls, payload);
+    return 0;
+  }
+  return payload != XMC_NONE;
+}
+
+static void remember(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offset, xmc_u32 payload) {
+  xmc_u32 n = xmc_word_number(c->meta, payload);
+  if (check_payload(c, cls, slot, offset, payload))
+    c->in_fifo[n >> 3] |= (unsigned char)(1u << (n & 7u));
+}
+
+/* The messages from head to tail, which the calls take. */
+static void check_ring(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offset, const xmc_fifo *fifo) {
+  xmc_u32 tail = xmc_message_number(fifo->tail), n;
+  for (n = fifo->head; n != tail + 1u; n++) {
+    xmc_u64 message = n == tail ? fifo->tail : fifo->message[n % XMC_FIFO_SIZE];
+    if (xmc_message_number(message) != n || xmc_message_payload(message) == XMC_NONE)
+      xmc_report_problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u: message %u is 0x%llx", slot, cls,
+                         n, (unsigned long long)message);
+    else
+      remember(c, cls, slot, offset, xmc_message_payload(message));
+  }
+}
+
+/* Old messages keep their numbers: an enqueue goes by them. The tail may have been copied to its place already. */
+static void check_old_messages(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offset,
+                               const xmc_fifo *fifo) {
+  xmc_u32 tail = xmc_message_number(fifo->tail), n;
+  check_payload(c, cls, slot, offset, xmc_message_payload(fifo->tail));
+  for (n = 1; n <= XMC_FIFO_SIZE; n++) {
+    xmc_u64 message = fifo->message[(tail - n) % XMC_FIFO_SIZE];
+    check_payload(c, cls, slot, offset, xmc_message_payload(message));
+    if (xmc_message_number(message) != tail - n && !(n == XMC_FIFO_SIZE && message == fifo->tail))
+      xmc_report_problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u: place %u has the message 0x%llx",
+                         slot, cls, (tail - n) % XMC_FIFO_SIZE, (unsigned long long)message);
+  }
+}
+
+static void check_fifo(xmc_checker *c, xmc_u32 cls, xmc_u32 slot) {
+  xmc_fifo *fifo = xmc_fifo_at(c->meta, cls, slot);
+  xmc_u64 offset = (xmc_u64)((char *)fifo - (char *)c->meta);
+  xmc_u32 tail = xmc_message_number(fifo->tail), used = tail - fifo->head + 1u;
+  if (used > XMC_FIFO_SIZE || fifo->partly > 1u || fifo->spare) {
+    xmc_report_problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u: head %u, tail %u, flags 0x%x, 0x%x",
+                       slot, cls, fifo->head, tail, fifo->partly, fifo->spare);
+    return;
+  }
+  remember(c, cls, slot, offset, xmc_active_id(fifo->active));
+  if (xmc_class_is_small(cls) && fifo->hint && !is_id(c->meta, xmc_slab_class(cls), fifo->hint - 1u))
+    xmc_report_problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u remembers 0x%x, which is no slab",
+                       slot, cls, fifo->hint - 1u);
+  check_ring(c, cls, slot, offset, fifo);
+  check_old_messages(c, cls, slot, offset, fifo);
+  if ((used || xmc_active_id(fifo->active) != XMC_NONE) &&
+      !xmc_bitmap_has(c->meta, XMC_BUSY, cls * c->meta->slots + slot))
+    xmc_report_problem(c, XMC_PROBLEM_BITMAP, c->meta->bitmaps[XMC_BUSY].level[0],
+                       "busy bitmap misses FIFO %u of class %u", slot, cls);
+}
+
+static void check_own_slabs(xmc_checker *c) {
+  xmc_u32 *slabs = xmc_own_table(c->meta) + XMC_OWN_RUNS * c->meta->own, i;
+  for (i = 0; i < XMC_SMALL_CLASSES * c->meta->own; i++)
+    if (slabs[i] && !is_id(c->meta, XMC_CLASSES, slabs[i] - 1u))
+      xmc_report_problem(c, XMC_PROBLEM_FIFO, (xmc_u64)((char *)(slabs + i) - (char *)c->meta),
+                         "slot %u's own slab of class %u is 0x%x, which is no slab", i % c->meta->own,
+                         i / c->meta->own, slabs[i] - 1u);
+}
+
+/* ---- bitmaps ---- */
+
+static void check_levels(xmc_checker *c, const char *name, xmc_u32 map) {
+  xmc_u32 items = xmc_bitmap_items(c->meta, map), level, w;
+  for (level = 0; level < XMC_BITMAP_LEVELS; level++) {
+    const xmc_u64 *words = xmc_at64(c->meta, xmc_heap_bitmap(c->meta, map, level));
+    if (items % 64u && words[items / 64u] >> items % 64u)
+      xmc_report_problem(c, XMC_PROBLEM_BITMAP, xmc_heap_bitmap(c->meta, map, level) + items / 64u * 8u,
+                         "%s bitmap: level %u has bits for what does not exist", name, level);
+    items = (items + 63u) / 64u; /* of the next level: words of this one */
+    for (w = 0; level + 1u < XMC_BITMAP_LEVELS && w < items; w++)
+      if (words[w] && !(*xmc_bitmap_word(c->meta, map, level + 1u, w) >> (w & 63u) & 1u))
+        xmc_report_problem(c, XMC_PROBLEM_BITMAP, xmc_heap_bitmap(c->meta, map, level + 1u) + w / 64u * 8u,
+                           "%s bitmap: level %u misses word %u below", name, level + 1u, w);
+  }
+}
+
+/* Bits for FIFOs and pages that a class does not have */
+static void check_classes(xmc_checker *c) {
+  xmc_u32 pages = c->meta->spans * XMC_SPAN_PAGES, cls, i;
+  for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
+    for (i = xmc_fifos_count(c->meta->fifo_table[cls]); i < c->meta->slots; i++)
+      if (xmc_bitmap_has(c->meta, XMC_BUSY, cls * c->meta->slots + i))
+        xmc_report_problem(c, XMC_PROBLEM_BITMAP, c->meta->bitmaps[XMC_BUSY].level[0],
+                           "busy bitmap has FIFO %u of class %u, which has %u", i, cls,
+                           xmc_fifos_count(c->meta->fifo_table[cls]));
+    for (i = c->meta->pages; i < pages; i++)
+      if (xmc_bitmap_has(c->meta, XMC_PARKED, cls * pages + i))
+        xmc_report_problem(c, XMC_PROBLEM_BITMAP, c->meta->bitmaps[XMC_PARKED].level[0],
+                           "parked bitmap has page %u of class %u, and there are %u", i, cls, c->meta->pages);
+  }
+}
+
+/* ---- free pages and their index ---- */
+
+static void check_span(xmc_checker *c, xmc_u32 span) {
+  xmc_u64 word = *xmc_span_word(c->meta, span), offset = xmc_span_offset(c->meta, span);
+  xmc_u64 whole = xmc_at64(c->meta, c->meta->bitmaps[XMC_WHOLE].level[0])[span];
+  xmc_u64 exist = xmc_run_mask(0, c->meta->pages - span * XMC_SPAN_PAGES);
+  xmc_u32 k;
+  if (word & ~exist)
+    xmc_report_problem(c, XMC_PROBLEM_FREE_PAGES, offset, "span %u: pages beyond the arena are free", span);
+  if (!c->meta->scarce && whole != exist)
+    xmc_report_problem(c, XMC_PROBLEM_BITMAP, c->meta->bitmaps[XMC_WHOLE].level[0] + 8u * (xmc_u64)span,
+                       "span %u has the word 0x%llx in the whole bitmap", span, (unsigned long long)whole);
+  for (k = 0; k < XMC_INDEX_LEVELS; k++) {
+    xmc_u32 i = span >> 3u * k;
+    xmc_u32 missing =
+        xmc_run_orders(word & exist) & ~(xmc_u32)(*xmc_index_word(c->meta, k, i) >> (8u * (i & 7u)));
+    if (missing)
+      xmc_report_problem(c, XMC_PROBLEM_BITMAP, c->meta->index[k] + i,
+                         "span %u has a free run of %u pages and level %u of the index misses it", span,
+                         1u << xmc_lowest32(missing), k);
+  }
+}
+
+/* Bytes for spans that do not exist, and the bit that stands for no length */
+static void check_index(xmc_checker *c) {
+  xmc_u32 k, i, bytes;
+  for (k = 0; k < XMC_INDEX_LEVELS; k++) {
+    bytes = (c->meta->spans + (1u << 3u * k) - 1u) >> 3u * k;
+    for (i = 0; i < ((bytes + 7u) & ~7u); i++)
+      if (*xmc_index_word(c->meta, k, i) >> (8u * (i & 7u)) & (i < bytes ? 0x80u : 0xffu))
+        xmc_report_problem(c, XMC_PROBLEM_BITMAP, c->meta->index[k] + i,
+                           "level %u of the index has runs that do not exist", k);
+  }
+}
+
+void xmc_check_tables(xmc_checker *c) {
+  xmc_u32 cls, i;
+  for (cls = 0; cls < XMC_ALL_CLASSES; cls++)
+    for (i = 0; i < xmc_fifos_count(c->meta->fifo_table[cls]); i++)
+      check_fifo(c, cls, i);
+  check_own_slabs(c);
+  check_levels(c, "busy", XMC_BUSY);
+  check_levels(c, "parked", XMC_PARKED);
+  check_levels(c, "whole", XMC_WHOLE);
+  check_classes(c);
+  for (i = 0; i < c->meta->spans; i++)
+    check_span(c, i);
+  check_index(c);
+}

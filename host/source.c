@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* The embedded device library in a user's source.
+ *
+ * `#include "xmalloc.cl"` would need an include path; here the library's text takes the place of each such
+ * line, likewise for "xmalloc_default.cl" and "xmalloc_std.h", which include it, and `#line` puts the user's
+ * numbers right again. Where the user has no such line the library goes in front. The library guards itself,
+ * so several are as harmless as with a real include, and so is one that a header of the user's adds, found by -I.
+ *
+ * A line is read as the compiler reads it: a backslash at its end joins the next one to it, and a comment, over
+ * however many lines, is a space. What is no include of ours stays as it was, to the byte.
+ */
+#include "internal.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Text that grows; after a failed allocation nothing more is added. */
+typedef struct xmc_text {
+  char *at;
+  size_t used, room;
+  int failed;
+} xmc_text;
+
+static void xmc_text_add(xmc_text *text, const char *from, size_t n) {
+  if (text->failed)
+    return;
+  if (text->used + n + 1 > text->room) {
+    size_t room = 2 * (text->used + n + 1);
+    char *at = realloc(text->at, room);
+    if (!at) {
+      text->failed = 1;
+      return;
+    }
+    text->at = at;
+    text->room = room;
+  }
+  memcpy(text->at + text->used, from, n);
+  text->used += n;
+  text->at[text->used] = '\0';
+}
+
+/* ---- lines ---- */
+
+/* The bytes of a line's end at p, before `end`: of \n, \r\n or \r; 0 elsewhere */
+static size_t xmc_newline(const char *p, const char *end) {
+  if (p < end && *p == '\r')
+    return p + 1 < end && p[1] == '\n' ? 2 : 1;
+  return p < end && *p == '\n';
+}
+
+/* Of a backslash that joins the next line to this one, with that line's end; else 0 */
+static size_t xmc_splice(const char *p, const char *end) {
+  size_t newline = p < end && *p == '\\' ? xmc_newline(p + 1, end) : 0;
+  return newline ? newline + 1 : 0;
+}
+
+/* Reads a line as the compiler does: without joints, a space for each comment. Returns where the next one begins, and
+ * adds to *lines how many line ends were passed. */
+static const char *xmc_read_line(const char *p, const char *end, xmc_text *line, unsigned long *lines) {
+  enum { CODE, TO_LINE_END, COMMENT } where = CODE;
+  char quote = 0, last = 0; /* last: of what the compiler sees, for what takes two characters */
+  line->used = 0;
+  xmc_text_add(line, "", 0);
+  while (p < end) {
+    size_t splice = xmc_splice(p, end), newline = xmc_newline(p, end);
+    if (splice || (newline && where == COMMENT)) {
+      p += splice ? splice : newline;
+      ++*lines;
+      continue;
+    }
+    if (newline) {
+      ++*lines;
+      return p + newline;
+    }
+    if (where == COMMENT && last == '*' && *p == '/') {
+      where = CODE;
+      xmc_text_add(line, " ", 1);
+      last = 0;
+    } else if (where == CODE && !quote && last == '/' && (*p == '/' || *p == '*')) {
+      where = *p == '/' ? TO_LINE_END : COMMENT;
+      line->used--;
+      last = 0;
+    } else if (where == CODE) {
+      if (quote && last == '\\')
+        last = 0; /* *p is escaped */
+      else {
+        if (*p == quote)
+          quote = 0;
+        else if (!quote && (*p == '"' || *p == '\''))
+          quote = *p;
+        last = *p;
+      }
+      xmc_text_add(line, p, 1);
+    } else {
+      last = *p;
+    }
+    p++;
+  }
+  return p;
+}
+
+/* ---- includes ---- */
+
+/* What can be included, each with all before it */
+static const char *const xmc_parts[][2] = {{"xmalloc.cl", xmc_source_library},
+                                           {"xmalloc_default.cl", xmc_source_default},
+                                           {"xmalloc_std.h", xmc_source_std}};
+enum { XMC_PARTS = sizeof xmc_parts / sizeof *xmc_parts };
+
+/* What a line includes, from the first character behind the directive's name; NULL if it is no such directive */
+static const char *xmc_included(const char *line) {
+  static const char *const directives[] = {"include", "include_next", "import"};
+  const char *name, *behind;
+  size_t i;
+  line += strspn(line, " \t\v\f");
+  if (*line++ != '#')
+    return NULL;
+  name = line + strspn(line, " \t\v\f");
+  for (behind = name; isalnum((unsigned char)*behind) || *behind == '_'; behind++)
+    ;
+  for (i = 0; i < sizeof directives / sizeof *directives; i++)
+    if (strlen(directives[i]) == (size_t)(behind - name) &&
+        memcmp(name, directives[i], (size_t)(behind - name)) == 0)
+      return behind + strspn(behind, " \t\v\f");
+  return NULL;
+}
+
+/* How many parts does "file" or <file> stand for, whatever folder it names? 0: it is something else. */
+static int xmc_included_parts(const char *file) {
+  const char *close = *file == '"' || *file == '<' ? strchr(file + 1, *file == '"' ? '"' : '>') : NULL;
+  int part;
+  for (part = 0; close && part < XMC_PARTS; part++) {
+    size_t name = strlen(xmc_parts[part][0]);
+    const char *at = close - name;
+    if ((size_t)(close - file - 1) >= name && memcmp(at, xmc_parts[part][0], name) == 0 &&
+        (at == file + 1 || at[-1] == '/' || at[-1] == '\\'))
+      return part + 1;
+  }
+  return 0;
+}
+
+static void xmc_add_line_number(xmc_text *text, unsigned long line) {
+  char back[64];
+  int n = snprintf(back, sizeof back, "\n#line %lu \"<kernel>\"\n", line);
+  xmc_text_add(text, back, (size_t)n);
+}
+
+static void xmc_add_library(xmc_text *text, int parts, unsigned long next_line) {
+  int part;
+  for (part = 0; part < parts; part++)
+    xmc_text_add(text, xmc_parts[part][1], strlen(xmc_parts[part][1]));
+  xmc_add_line_number(text, next_line);
+}
+
+/* In front of an include by a macro, which only the compiler knows: if it finds no such file, the log says what to
+ * do. */
+static void xmc_add_advice(xmc_text *text, const char *macro, unsigned long line) {
+  static const char ask[] = "#ifdef __has_include\n#if !__has_include(";
+  static const char advice[] =
+      "#error \"XMalloc: no such file is found. If it is xmalloc.cl, write that name itself in the #include, "
+      "or "
+      "build with -I and the folder of xmalloc.cl (pkg-config --variable=cldir xmalloc; CMake: "
+      "xmalloc_CL_DIR).\"\n#endif\n#endif";
+  xmc_text_add(text, ask, sizeof ask - 1);
+  xmc_text_add(text, macro, strlen(macro));
+  xmc_text_add(text, ")", 1);
+  xmc_add_line_number(text, line);
+  xmc_text_add(text, advice, sizeof advice - 1);
+  xmc_add_line_number(text, line);
+}
+
+static void xmc_expand_lines(xmc_text *out, const char *source, size_t bytes, int *found) {
+  const char *p = source, *end = source + bytes, *next, *file;
+  unsigned long line = 1, lines = 0;
+  xmc_text text = {0};
+  *found = 0;
+  for (; p < end && !text.failed; p = next, line += lines) {
+    int parts;
+    lines = 0;
+    next = xmc_read_line(p, end, &text, &lines);
+    file = text.failed ? NULL : xmc_included(text.at);
+    parts = file ? xmc_included_parts(file) : 0;
+    if (parts) {
+      *found = 1;
+      xmc_add_library(out, parts, line + lines);
+      continue;
+    }
+    if (file && (isalpha((unsigned char)*file) || *file == '_'))
+      xmc_add_advice(out, file, line);
+    xmc_text_add(out, p, (size_t)(next - p));
+  }
+  out->failed |= text.failed;
+  free(text.at);
+}
+
+/* A string up to its end, without the byte order mark that some editors put in front */
+static void xmc_add_string(xmc_text *text, const char *string, size_t length) {
+  static const char mark[] = "\xef\xbb\xbf";
+  const char *nul = length ? memchr(string, '\0', length) : NULL; /* some count it in */
+  size_t n = nul ? (size_t)(nul - string) : length ? length : strlen(string);
+  size_t skip = n >= sizeof mark - 1 && memcmp(string, mark, sizeof mark - 1) == 0 ? sizeof mark - 1 : 0;
+  xmc_text_add(text, string + skip, n - skip);
+}
+
+char *xmc_expand_source(cl_uint count, const char **strings, const size_t *lengths) {
+  xmc_text user = {0}, out = {0};
+  cl_uint i;
+  int found;
+  xmc_text_add(&user, "", 0);
+  for (i = 0; i < count; i++)
+    xmc_add_string(&user, strings[i], lengths ? lengths[i] : 0);
+  if (!user.failed) {
+    xmc_text_add(&out, "", 0);
+    xmc_expand_lines(&out, user.at, user.used, &found);
+    if (!found) {
+      xmc_text whole = {0};
+      xmc_add_library(&whole, 1, 1);
+      xmc_text_add(&whole, out.at ? out.at : "", out.used);
+      whole.failed |= out.failed;
+      free(out.at);
+      out = whole;
+    }
+  }
+  if (user.failed || out.failed) {
+    free(out.at);
+    out.at = NULL;
+  }
+  free(user.at);
+  return out.at;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* A few blocks that stay: 64 MiB are filled with blocks of 64 B, of which one in 1,000, 100, 50 or 10 stays and the
+ * others are freed. How much of the heap can blocks of each size then have? */
+#include "yardstick.h"
+
+enum { MOST_BLOCKS = 1100000, SIZES = 8, KEPT = 4 };
+static const uint32_t sizes[SIZES] = {64, 48, 80, 128, 256, 1024, 4096, 16384};
+static const uint32_t one_in[KEPT] = {1000, 100, 50, 10};
+
+/* Of 64 MiB, in KiB */
+static const uint64_t least[KEPT][SIZES] = {{64000, 49000, 47500, 47500, 47500, 47500, 47500, 47500},
+                                            {63500, 14900, 0, 0, 0, 0, 0, 0},
+                                            {62900, 29800, 0, 0, 0, 0, 0, 0},
+                                            {57800, 43300, 0, 0, 0, 0, 0, 0}};
+
+static uint32_t fill(xmcHeap *heap, uint32_t size, char **block) {
+  uint32_t count = 0;
+  while (count < MOST_BLOCKS && (block[count] = xmcMalloc(heap, size)))
+    count++;
+  return count;
+}
+
+int main(void) {
+  static char *kept[MOST_BLOCKS], *block[MOST_BLOCKS];
+  char name[128];
+  uint32_t k, s, i, count;
+  for (k = 0; k < KEPT; k++) {
+    xmcHeap *heap = yardstick_heap((size_t)64 << 20);
+    count = fill(heap, 64, kept);
+    for (i = 0; i < count; i++)
+      if (i % one_in[k])
+        xmcFree(heap, kept[i]);
+    for (s = 0; s < SIZES; s++) {
+      count = fill(heap, sizes[s], block);
+      snprintf(name, sizeof name, "one in %u of 64 B stays: KiB that blocks of %u B can have", one_in[k],
+               sizes[s]);
+      yardstick_least(name, (uint64_t)count * sizes[s] >> 10, least[k][s]);
+      for (i = 0; i < count; i++)
+        xmcFree(heap, block[i]);
+    }
+    yardstick_end(heap);
+  }
+  return yardstick_failed;
+}
