@@ -28,6 +28,7 @@ ENUMERATIONS = {
     "XMC_COALESCE_": xmc.Coalescing,
     "XMC_PROBLEM_": xmc.Problem,
     "XMC_TEXT_": _library.Text,
+    "XMC_EVENT_": xmc.Event,
 }
 
 
@@ -102,7 +103,7 @@ def test_source():
 
 
 def test_two_loaders(context):
-    """PyOpenCL's wheels have an OpenCL loader of their own. Each loader of the process must say the same of a handle."""
+    """PyOpenCL's wheels have an OpenCL loader of their own. All loaders of the process say the same of a handle."""
     maps = Path("/proc/self/maps")
     loaders = (
         {line.split()[-1] for line in maps.read_text().splitlines() if "/libOpenCL" in line} if maps.exists() else ()
