@@ -18,8 +18,8 @@ static int parse_show(const char *words, FILE *file) {
     if (i < 3)
       show |= 1 << i;
     else if (n > 0)
-      fprintf(file, "XMalloc: XMC_SHOW is stats, leaks, errors, or several of them with commas; not %.*s\n", (int)n,
-              words);
+      fprintf(file, "XMalloc: XMC_SHOW is stats, leaks, errors, or several of them with commas; not %.*s\n",
+              (int)n, words);
     words += n + (words[n] == ',');
   }
   return show;

@@ -15,7 +15,8 @@ typedef struct told {
   cl_ulong value[KINDS], id[KINDS];
 } told;
 
-static void CL_CALLBACK remember(xmc_heap heap, xmc_heap_event event, cl_ulong value, cl_ulong id, void *data) {
+static void CL_CALLBACK remember(xmc_heap heap, xmc_heap_event event, cl_ulong value, cl_ulong id,
+                                 void *data) {
   told *t = data;
   unsigned i = event - XMC_EVENT_FAILED_REQUEST;
   assert_ptr_equal(heap, t->heap);
@@ -162,7 +163,8 @@ typedef struct looker {
   char text[8192];
 } looker;
 
-static void CL_CALLBACK look_again(xmc_heap heap, xmc_heap_event event, cl_ulong value, cl_ulong id, void *data) {
+static void CL_CALLBACK look_again(xmc_heap heap, xmc_heap_event event, cl_ulong value, cl_ulong id,
+                                   void *data) {
   looker *l = data;
   (void)event;
   (void)value;
@@ -328,10 +330,9 @@ static void change(test_env *env) {
 }
 
 int main(int argc, char **argv) {
-  static const test_case cases[] = {TEST(each_look, SPREAD_AXES),        TEST(again_after_reset, SPREAD_ONE),
-                                    TEST(last_look, SPREAD_AXES),        TEST(damaged, SPREAD_ONE),
-                                    TEST(debug_events, SPREAD_ONE), TEST(threads, SPREAD_ONE),
-                                    TEST(show, SPREAD_ONE),              TEST(colours, SPREAD_ONE),
-                                    TEST(change, SPREAD_ONE)};
+  static const test_case cases[] = {
+      TEST(each_look, SPREAD_AXES), TEST(again_after_reset, SPREAD_ONE), TEST(last_look, SPREAD_AXES),
+      TEST(damaged, SPREAD_ONE),    TEST(debug_events, SPREAD_ONE),      TEST(threads, SPREAD_ONE),
+      TEST(show, SPREAD_ONE),       TEST(colours, SPREAD_ONE),           TEST(change, SPREAD_ONE)};
   return test_main("events", cases, sizeof cases / sizeof *cases, argc, argv);
 }
