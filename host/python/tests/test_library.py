@@ -60,6 +60,12 @@ def test_structures_and_constants(tmp_path):
     assert dict(expected) == {expression: int(value) for (expression, _), value in zip(expected, seen)}
 
 
+def test_every_status():
+    """Status has all of the header's."""
+    defined = re.findall(r"#define XMC_(\w+) \(-58\d\d\)", HEADER.read_text())
+    assert set(defined) == {s.name for s in xmc.Status}
+
+
 C_TYPES = {
     "cl_int": ctypes.c_int32,
     "cl_uint": ctypes.c_uint32,
