@@ -74,11 +74,13 @@ static inline double peer_median(peer_series *s) {
 /* Prints the usage if -h, --help or --version is all that is asked for. The version is that of the C library's or CUDA's
  * malloc that a peer measures, so there is none of its own. */
 static inline int peer_helped(const char *program, int argc, char **argv) {
-  if (argc != 2 || (strcmp(argv[1], "-h") != 0 && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "--version") != 0))
+  if (argc != 2 ||
+      (strcmp(argv[1], "-h") != 0 && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "--version") != 0))
     return 0;
-  printf("usage: %s NAME THREADS REPEAT SECONDS HEAP workload:count:bytes:detail…\n"
-         "Measures another allocator for xmc-bench, which starts it; bench/README.md says what is measured.\n",
-         program);
+  printf(
+      "usage: %s NAME THREADS REPEAT SECONDS HEAP workload:count:bytes:detail…\n"
+      "Measures another allocator for xmc-bench, which starts it; bench/README.md says what is measured.\n",
+      program);
   return 1;
 }
 

@@ -4,6 +4,10 @@
 #include "internal.h"
 #include <string.h>
 
+int xmc_is_geometry_of(xmc_heap heap, const xmcHeap *header) {
+  return memcmp(header, &heap->header, XMC_GEOMETRY_BYTES) == 0;
+}
+
 cl_int xmc_arena_queue(xmc_heap heap, cl_command_queue queue, cl_command_queue *use) {
   cl_context context = NULL;
   cl_device_id device = NULL;

@@ -158,6 +158,7 @@ static cl_int xmc_initialise(xmc_heap heap, cl_command_queue queue) {
 static void xmc_destroy(xmc_heap heap) {
   heap->tag = 0;
   pthread_mutex_destroy(&heap->map_lock);
+  pthread_mutex_destroy(&heap->event_lock);
   if (heap->queue)
     clFinish(heap->queue);
   if (heap->buffer)
@@ -229,13 +230,14 @@ xmc_heap xmc_make_heap(cl_context context, cl_device_id device, const xmc_heap_p
     status = xmc_read_properties(properties, image, &settings);
   if (status != CL_SUCCESS)
     goto cleanup;
-  heap = calloc(1, sizeof *heap);
+  heap = calloc(1, sizeof *heap); /* no callback, nothing told */
   status = CL_OUT_OF_HOST_MEMORY;
   if (!heap)
     goto cleanup;
   atomic_init(&heap->references, 1);
   atomic_init(&heap->host, NULL);
   pthread_mutex_init(&heap->map_lock, NULL);
+  pthread_mutex_init(&heap->event_lock, NULL);
   heap->tag = XMC_HEAP_TAG;
   heap->settings = settings;
   status = clRetainContext(context);
@@ -284,8 +286,11 @@ cl_int xmcReleaseHeap(xmc_heap heap) {
       return XMC_HEAP_MAPPED;
   while (!atomic_compare_exchange_weak_explicit(&heap->references, &seen, seen - 1, memory_order_acq_rel,
                                                 memory_order_relaxed));
-  if (seen == 1)
+  if (seen == 1) {
+    xmc_look_for_events(heap, NULL);
+    xmc_show_at_release(heap);
     xmc_destroy(heap);
+  }
   return CL_SUCCESS;
 }
 
@@ -295,6 +300,10 @@ cl_int xmcResetHeap(xmc_heap heap, cl_command_queue queue) {
     status = XMC_HEAP_MAPPED;
   if (status == CL_SUCCESS)
     status = clFinish(queue);
+  if (status != CL_SUCCESS)
+    return status;
+  xmc_look_for_events(heap, queue);
+  xmc_forget_events(heap);
   /* The helpers are built for the heap's own device; the queue may be of another sub-device. */
-  return status == CL_SUCCESS ? xmc_initialise(heap, heap->queue) : status;
+  return xmc_initialise(heap, heap->queue);
 }

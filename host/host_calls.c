@@ -29,7 +29,7 @@ static cl_int xmc_map_now(xmc_heap heap, cl_command_queue queue) {
   cl_int status = xmc_arena_map(heap, queue, &arena);
   if (status != CL_SUCCESS)
     return status;
-  if (memcmp(arena, &heap->header, XMC_GEOMETRY_BYTES) != 0) {
+  if (!xmc_is_geometry_of(heap, arena)) {
     xmc_arena_unmap(heap, queue, arena);
     return XMC_HEAP_CORRUPT;
   }
@@ -45,6 +45,8 @@ cl_int xmcMapHeap(xmc_heap heap, cl_command_queue queue) {
   pthread_mutex_lock(&heap->map_lock);
   status = heap->mapped ? XMC_HEAP_MAPPED : xmc_map_now(heap, queue);
   pthread_mutex_unlock(&heap->map_lock);
+  if (status == CL_SUCCESS)
+    xmc_look_for_events(heap, queue);
   return status;
 }
 
@@ -60,6 +62,8 @@ cl_int xmcUnmapHeap(xmc_heap heap, cl_command_queue queue) {
       atomic_store(&heap->host, NULL);
   }
   pthread_mutex_unlock(&heap->map_lock);
+  if (status == CL_SUCCESS)
+    xmc_look_for_events(heap, queue);
   return status;
 }
 

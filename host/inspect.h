@@ -49,6 +49,9 @@ void xmc_json_meta(xmcHeap *meta, FILE *file);
 /* stats_table.c: the statistics as a table for people; with escape sequences for colours or without. */
 void xmc_table_meta(xmcHeap *meta, FILE *file, int colours);
 
+/* Its part on failed requests and bad frees alone, each in a line; nothing where there was none. */
+void xmc_mistakes_meta(xmcHeap *meta, FILE *file, int colours);
+
 /* Whether text written to the stream should have colours: it is a terminal, and neither NO_COLOR nor TERM=dumb
  * forbids them. */
 int xmc_has_colours(FILE *file);

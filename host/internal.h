@@ -19,6 +19,7 @@
  *   default_heap.c  xmcBindDefaultHeap
  *   walk.c, stats.c, check.c, check_tables.c, blocks.c, json.c, stats_table.c, heap_map*.c   what a heap holds, from a
  *                    copy of the metadata
+ *   events.c    xmcSetHeapCallback; show.c: XMC_SHOW
  *   heap_text.c    the same as text, to streams and to memory (memory_stream.c)
  *   sized.c     structs whose size the caller states
  *   debug_blocks.c   headers and red zones of debug heaps
@@ -122,6 +123,10 @@ struct _xmc_heap {
   _Atomic(xmcHeap *) host;          /* the arena for host calls, or NULL */
   pthread_mutex_t map_lock;         /* guards the next one, and that map and unmap exclude each other */
   int mapped;                       /* between xmcMapHeap and xmcUnmapHeap */
+  pthread_mutex_t event_lock;       /* guards the next three */
+  xmc_event_callback event_callback;
+  void *event_data;
+  unsigned events_told; /* a bit an XMC_EVENT_… that the callback knows of */
 };
 #define XMC_HEAP_TAG 0x786d635f68656170ull
 
@@ -170,6 +175,20 @@ void xmc_copy_sized(void *to, size_t size, const void *from, size_t known);
 
 /* Between xmcMapHeap and xmcUnmapHeap? (host_calls.c) */
 int xmc_is_mapped(xmc_heap heap);
+
+/* Whether the header of an arena, which kernels may have overwritten, is still the heap's, but for the counters. */
+int xmc_is_geometry_of(xmc_heap heap, const xmcHeap *header);
+
+/* ---- events.c: whoever calls these holds no lock ---- */
+
+/* Tells the heap's callback what it does not know yet, from a header whose geometry is intact. */
+void xmc_tell_events(xmc_heap heap, const xmcHeap *header);
+/* The same from the arena; nothing is read where there is no callback. */
+void xmc_look_for_events(xmc_heap heap, cl_command_queue queue);
+void xmc_forget_events(xmc_heap heap);
+
+/* show.c: prints what XMC_SHOW asks for. */
+void xmc_show_at_release(xmc_heap heap);
 
 /* ---- arena_io.c ----
  * The arena's bytes. `queue` may be NULL: the heap's own. All of them wait for everything in the queue

@@ -57,7 +57,7 @@ static cl_int fill_heap(xmc_heap heap, void *data) {
   cl_int status;
   rewind(file);
   status = xmc_file_read(file, &meta, &fifos, put_arena, heap);
-  if (status == CL_SUCCESS && memcmp(meta, &heap->header, XMC_GEOMETRY_BYTES) != 0)
+  if (status == CL_SUCCESS && !xmc_is_geometry_of(heap, meta))
     status = XMC_FILE_DAMAGED;
   if (status == CL_SUCCESS)
     status = xmc_arena_write(heap, NULL, 0, meta->data, meta);

@@ -69,12 +69,6 @@ static void write_mistakes(const xmc_table *table, const char *name, xmc_u64 num
   write_line(table, number ? RED : "", line);
 }
 
-static void write_mistakes_at(const xmc_table *table, const char *name, xmc_u64 number, xmc_u64 ref) {
-  char first[64];
-  snprintf(first, sizeof first, "the first at 0x%llx", (unsigned long long)ref);
-  write_mistakes(table, name, number, first);
-}
-
 static void write_classes(const xmc_table *table, const xmc_heap_stats *stats) {
   char name[XMC_TEXT_BYTES];
   unsigned c;
@@ -90,18 +84,39 @@ static void write_classes(const xmc_table *table, const xmc_heap_stats *stats) {
   write_blocks(table, "all", stats->live_blocks, stats->live_bytes);
 }
 
-static void write_all_mistakes(const xmc_table *table, const xmc_heap_stats *stats, int debug) {
+/* Each kind of mistake by `write`, which may leave out what did not happen. */
+static void write_all_mistakes(const xmc_table *table, const xmc_heap_stats *stats, int debug,
+                               void (*write)(const xmc_table *, const char *, xmc_u64, const char *)) {
+  const struct {
+    const char *name;
+    xmc_u64 number, first;
+  } at[] = {{"double frees", stats->double_frees, stats->first_double_free},
+            {"invalid frees", stats->invalid_frees, stats->first_invalid_free},
+            {"red zones overwritten", stats->red_zone_errors, stats->first_red_zone_error},
+            {"writes after free", stats->use_after_frees, stats->first_use_after_free}};
   char first[128], size[XMC_TEXT_BYTES];
+  unsigned i;
   snprintf(first, sizeof first, "the first: %s by work-item %llu",
            xmc_text_size(size, stats->first_failure_size), (unsigned long long)stats->first_failure_id);
-  write_line(table, BOLD, "  mistakes                      count");
-  write_mistakes(table, "failed requests", stats->failed_requests, first);
-  write_mistakes_at(table, "double frees", stats->double_frees, stats->first_double_free);
-  write_mistakes_at(table, "invalid frees", stats->invalid_frees, stats->first_invalid_free);
-  if (debug) {
-    write_mistakes_at(table, "red zones overwritten", stats->red_zone_errors, stats->first_red_zone_error);
-    write_mistakes_at(table, "writes after free", stats->use_after_frees, stats->first_use_after_free);
+  write(table, "failed requests", stats->failed_requests, first);
+  for (i = 0; i < (debug ? 4u : 2u); i++) {
+    snprintf(first, sizeof first, "the first at 0x%llx", (unsigned long long)at[i].first);
+    write(table, at[i].name, at[i].number, first);
   }
+}
+
+static void write_sentence(const xmc_table *table, const char *name, xmc_u64 number, const char *first) {
+  char line[256], count[XMC_TEXT_BYTES];
+  snprintf(line, sizeof line, "XMalloc: %s: %s, %s", name, xmc_text_count(count, number), first);
+  if (number)
+    write_line(table, RED, line);
+}
+
+void xmc_mistakes_meta(xmcHeap *meta, FILE *file, int colours) {
+  xmc_table table = {file, colours};
+  xmc_heap_stats stats;
+  xmc_stats_meta(meta, &stats);
+  write_all_mistakes(&table, &stats, meta->debug != 0, write_sentence);
 }
 
 void xmc_table_meta(xmcHeap *meta, FILE *file, int colours) {
@@ -119,7 +134,8 @@ void xmc_table_meta(xmcHeap *meta, FILE *file, int colours) {
   write_room(&table, "", "  in Superblocks", stats.free_block_bytes, stats.heap_bytes);
   write_room(&table, "", "metadata", stats.metadata_bytes, stats.heap_bytes);
   write_classes(&table, &stats);
-  write_all_mistakes(&table, &stats, meta->debug != 0);
+  write_line(&table, BOLD, "  mistakes                      count");
+  write_all_mistakes(&table, &stats, meta->debug != 0, write_mistakes);
   fprintf(file, "  made with coalescing %s, at most %u FIFOs a class, debug level %u\n",
           coalescing[meta->coalescing], meta->slots ? xmc_fifos_count(meta->fifo_table[0]) : 0, meta->debug);
 }

@@ -8,6 +8,7 @@ cl_int xmc_walk_open(xmc_heap heap, cl_command_queue queue, xmcHeap **meta, int 
   cl_int status;
   size_t bytes;
   xmcHeap *copy;
+  int same;
   if ((status = xmc_check_handle(heap)) != CL_SUCCESS)
     return status;
   bytes = (size_t)heap->header.data;
@@ -18,8 +19,11 @@ cl_int xmc_walk_open(xmc_heap heap, cl_command_queue queue, xmcHeap **meta, int 
     free(copy);
     return status;
   }
+  same = xmc_is_geometry_of(heap, copy);
+  if (same)
+    xmc_tell_events(heap, copy);
   if (intact)
-    *intact = memcmp(copy, &heap->header, XMC_GEOMETRY_BYTES) == 0;
+    *intact = same;
   memcpy(copy, &heap->header, XMC_GEOMETRY_BYTES);
   *meta = copy;
   return CL_SUCCESS;

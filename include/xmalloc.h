@@ -419,6 +419,86 @@ typedef cl_uint xmc_heap_text;
 XMALLOC_EXPORT cl_int xmcGetHeapText(xmc_heap heap, cl_command_queue queue, xmc_heap_text what, size_t size,
                                      char *text, size_t *size_ret);
 
+/* ---- failures that show ----
+ *
+ * Kernels only count what goes wrong. A program sees it in xmc_heap_stats, by a callback, or, without any change, by
+ * the environment: XMC_SHOW=stats,leaks,errors, or some of these words, makes xmcReleaseHeap print to stderr what
+ * it releases. `stats` is XMC_TEXT_STATS_TABLE, `leaks` is XMC_TEXT_LEAKS, `errors` is a line for each kind of failure
+ * that was counted. Colours are used on a terminal, unless NO_COLOR is set or TERM is dumb. The figures are exact if
+ * the queues that used the heap were finished before. */
+
+/* A kind of failure */
+typedef cl_uint xmc_heap_event;
+#define XMC_EVENT_FAILED_REQUEST 0x5851 /* a request got NULL; `value`: the bytes asked for */
+#define XMC_EVENT_DOUBLE_FREE 0x5852    /* `value`: the xmcRef, as xmc_heap_stats has it; so for the next ones */
+#define XMC_EVENT_INVALID_FREE 0x5853
+#define XMC_EVENT_RED_ZONE 0x5854       /* debug heaps from level 2 on */
+#define XMC_EVENT_USE_AFTER_FREE 0x5855 /* debug heaps from level 2 on */
+
+/* The first failure of a kind: what xmc_heap_stats says of it. `id` is the work-item's global linear id for a failed
+ * request, and 0 for other kinds. */
+typedef void(CL_CALLBACK *xmc_event_callback)(xmc_heap heap, xmc_heap_event event, cl_ulong value, cl_ulong id,
+                                              void *data);
+
+/* Calls back, once for each kind of failure that happened in kernels or host calls since the heap was created, loaded
+ * or reset, or since this function was called. It is called by the host functions that look at the heap, when the
+ * first of them sees the failure: xmcGetHeapStats, xmcCheckHeap, xmcForEachBlock, xmcSaveHeap and the texts; xmcMapHeap
+ * and xmcUnmapHeap; xmcResetHeap; and xmcReleaseHeap that destroys the heap. Without a callback (NULL, as a new
+ * heap has it) these cost nothing more; with one, map, unmap, reset and release read the heap's header.
+ *
+ * The callback runs in the thread that called the host function, before that returns, and the library holds no lock
+ * then. If several threads look at a heap at the same time, one of them calls back, and another one may return
+ * before it has. The callback may call any function on the heap except xmcRetainHeap, xmcReleaseHeap, xmcResetHeap,
+ * xmcMapHeap and xmcUnmapHeap. `data` is handed through, and must live as long as the callback is set.
+ * Error: XMC_INVALID_HEAP. */
+XMALLOC_EXPORT cl_int xmcSetHeapCallback(xmc_heap heap, xmc_event_callback callback, void *data);
+
+/* What changed between two xmc_heap_stats of one heap, for instance by one launch. Kernels count failures, but no
+ * allocations: a block that was both allocated and freed in between is not seen. Which blocks are new is the
+ * difference of two listings by xmcForEachBlock. */
+typedef struct xmc_heap_change {
+  cl_ulong added_blocks; /* of the size classes of which more blocks are live than before, how many more: what a launch
+                          * that should free its blocks leaked. Whole pages count as one class. */
+  cl_ulong added_bytes;
+  cl_ulong removed_blocks; /* of the other size classes, how many fewer */
+  cl_ulong removed_bytes;
+  cl_ulong failed_requests; /* from here on: what happened in between */
+  cl_ulong double_frees;
+  cl_ulong invalid_frees;
+  cl_ulong red_zone_errors;
+  cl_ulong use_after_frees;
+  cl_long memoryblocks; /* live blocks of whole pages, after less before */
+  cl_long memoryblock_bytes;
+  cl_long class_live_blocks[XMC_STATS_CLASSES]; /* live blocks of each size class, after less before */
+} xmc_heap_change;
+
+/* Fills `change` from two statistics of a heap that was not reset in between. */
+static inline void xmcCompareHeapStats(const xmc_heap_stats *before, const xmc_heap_stats *after,
+                                       xmc_heap_change *change) {
+  const cl_long blocks = (cl_long)(after->memoryblocks - before->memoryblocks);
+  const cl_long bytes = (cl_long)(after->memoryblock_bytes - before->memoryblock_bytes);
+  int i;
+  change->added_blocks = blocks > 0 ? (cl_ulong)blocks : 0;
+  change->removed_blocks = blocks < 0 ? (cl_ulong)-blocks : 0;
+  change->added_bytes = bytes > 0 ? (cl_ulong)bytes : 0;
+  change->removed_bytes = bytes < 0 ? (cl_ulong)-bytes : 0;
+  change->memoryblocks = blocks;
+  change->memoryblock_bytes = bytes;
+  for (i = 0; i < XMC_STATS_CLASSES; i++) {
+    const cl_long n = (cl_long)(after->class_live_blocks[i] - before->class_live_blocks[i]);
+    change->class_live_blocks[i] = n;
+    change->added_blocks += n > 0 ? (cl_ulong)n : 0;
+    change->added_bytes += n > 0 ? (cl_ulong)n * after->class_bytes[i] : 0;
+    change->removed_blocks += n < 0 ? (cl_ulong)-n : 0;
+    change->removed_bytes += n < 0 ? (cl_ulong)-n * after->class_bytes[i] : 0;
+  }
+  change->failed_requests = after->failed_requests - before->failed_requests;
+  change->double_frees = after->double_frees - before->double_frees;
+  change->invalid_frees = after->invalid_frees - before->invalid_frees;
+  change->red_zone_errors = after->red_zone_errors - before->red_zone_errors;
+  change->use_after_frees = after->use_after_frees - before->use_after_frees;
+}
+
 /* As clCreateProgramWithSource, with the device library in front, or in place of each `#include "xmalloc.cl"`,
  * "xmalloc_default.cl" or "xmalloc_std.h" that the strings hold, whatever folder these name; line numbers in messages
  * remain those of the strings. A byte order mark at the beginning of a string is left out. Where strings and lengths

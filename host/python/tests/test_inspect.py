@@ -29,7 +29,7 @@ def test_stats_and_blocks(heap, program, queue, refs):
     told = json.loads(heap.json(queue))
     for field in dataclasses.fields(stats):
         if field.name != "classes":
-            assert told[field.name] == getattr(stats, field.name)
+            assert int(str(told[field.name]), 0) == getattr(stats, field.name)
 
 
 def test_texts(heap, program, queue, refs):
@@ -74,3 +74,54 @@ def test_debug(context, queue, refs):
         assert [b.size for b in blocks] == [33] * 10
         line = 1 + NODE_SOURCE[: NODE_SOURCE.index("xmcMalloc(heap, size))")].count("\n")
         assert {(b.file, b.line) for b in blocks} == {("<kernel>", line)}
+
+
+def test_change(heap, program, queue, refs):
+    before = heap.stats(queue)
+    blocks = set(heap.blocks(queue))
+    program.take(queue, (10,), None, heap, refs.data, np.uint32(100))
+    program.take(queue, (1,), None, heap, refs.data, np.uint32(100000))
+    middle = heap.stats(queue)
+    change = middle - before
+    assert (change.added_blocks, change.removed_blocks, change.memoryblocks) == (11, 0, 1)
+    assert change.added_bytes == middle.live_bytes
+    assert change.classes == {112: 10}
+    assert len(set(heap.blocks(queue)) - blocks) == 11
+    program.give(queue, (10,), None, heap, refs.data)
+    program.give(queue, (2,), None, heap, refs.data)
+    program.take(queue, (3,), None, heap, refs.data, np.uint32(16))
+    change = heap.stats(queue) - middle
+    assert (change.added_blocks, change.added_bytes) == (3, 48)
+    assert (change.removed_blocks, change.memoryblocks) == (10, -1)
+    assert change.removed_bytes == middle.live_bytes - 112
+    assert change.classes == {16: 3, 112: -9}
+    assert (change.double_frees, change.failed_requests) == (2, 0)
+
+
+def test_callback(heap, program, queue, refs):
+    told = []
+
+    def callback(event, value, id):
+        told.append((event, value, id))
+        assert heap.stats(queue).failed_requests == 1
+
+    heap.on_failure(callback)
+    program.take(queue, (1,), None, heap, refs.data, np.uint32(1 << 31))
+    heap.stats(queue)
+    assert [t[:2] for t in told] == [(xmc.Event.FAILED_REQUEST, 1 << 31)]
+    refs[0] = 2_000_000
+    program.give(queue, (1,), None, heap, refs.data)
+    with heap.mapped(queue):
+        assert told[1:] == [(xmc.Event.INVALID_FREE, 2_000_000, 0)]
+    heap.on_failure(None)
+    heap.stats(queue)
+    assert len(told) == 2
+
+
+def test_show(context, monkeypatch, capfd):
+    heap = xmc.Heap(context, 16 << 20)
+    monkeypatch.setenv("XMC_SHOW", "stats,leaks")
+    heap.close()
+    shown = capfd.readouterr().err
+    assert shown.startswith("XMalloc heap, 16 MiB\n")
+    assert shown.endswith("XMalloc: no block is allocated\n")

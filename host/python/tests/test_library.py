@@ -28,6 +28,7 @@ ENUMERATIONS = {
     "XMC_COALESCE_": xmc.Coalescing,
     "XMC_PROBLEM_": xmc.Problem,
     "XMC_TEXT_": _library.Text,
+    "XMC_EVENT_": xmc.Event,
 }
 
 
@@ -57,6 +58,12 @@ def test_structures_and_constants(tmp_path):
     subprocess.run([compiler, "-I", HEADER.parent, source, "-o", program], check=True)
     seen = subprocess.run([program], check=True, capture_output=True, text=True).stdout.split()
     assert dict(expected) == {expression: int(value) for (expression, _), value in zip(expected, seen)}
+
+
+def test_every_status():
+    """Status has all of the header's."""
+    defined = re.findall(r"#define XMC_(\w+) \(-58\d\d\)", HEADER.read_text())
+    assert set(defined) == {s.name for s in xmc.Status}
 
 
 C_TYPES = {
@@ -102,7 +109,7 @@ def test_source():
 
 
 def test_two_loaders(context):
-    """PyOpenCL's wheels have an OpenCL loader of their own. Each loader of the process must say the same of a handle."""
+    """PyOpenCL's wheels have an OpenCL loader of their own. All loaders of the process say the same of a handle."""
     maps = Path("/proc/self/maps")
     loaders = (
         {line.split()[-1] for line in maps.read_text().splitlines() if "/libOpenCL" in line} if maps.exists() else ()

@@ -24,16 +24,18 @@ the block's offset in the heap, and 0 for ``NULL``. It stays the same on every d
 
 from ._errors import Error, FileError, HeapCorrupt, OutOfMemory, Status, UnmappedError
 from ._heap import Heap
-from ._inspect import Block, Problem, Report, Stats
-from ._library import Backing, Coalescing, source, version
+from ._inspect import Block, Change, Problem, Report, Stats
+from ._library import Backing, Coalescing, Event, source, version
 from ._map import HostCalls, Map, View
 from ._program import Kernel, Program
 
 __all__ = [
     "Backing",
     "Block",
+    "Change",
     "Coalescing",
     "Error",
+    "Event",
     "FileError",
     "Heap",
     "HeapCorrupt",

@@ -31,6 +31,7 @@ class Status(enum.IntEnum):
     FILE_DAMAGED = -5815
     NO_DEFAULT_HEAP = -5816
     HEAP_IS_DEBUG = -5817
+    FILE_NOT_REGULAR = -5818
 
 
 CL_MEM_OBJECT_ALLOCATION_FAILURE = -4
@@ -79,7 +80,7 @@ class UnmappedError(ValueError):
 
 
 _statuses = frozenset(Status)
-_files = range(Status.FILE_DAMAGED, Status.FILE_UNUSABLE + 1)
+_files = frozenset(s for s in Status if s.name.startswith("FILE_"))
 
 
 def error(status: int, words: str, errno: int = 0) -> Error:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 import weakref
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -20,6 +21,8 @@ from ._library import (
     Coalescing,
     CReport,
     CStats,
+    Event,
+    EventCallback,
     Info,
     Property,
     Text,
@@ -220,7 +223,7 @@ class Heap:
         return self._text(Text.STATS_TABLE, queue)
 
     def json(self, queue: cl.CommandQueue | None = None) -> str:
-        """The statistics as JSON."""
+        """The statistics as JSON; references and ``first_failure_size``, which may be beyond 2^53, are strings."""
         return self._text(Text.STATS_JSON, queue)
 
     def leaks(self, queue: cl.CommandQueue | None = None) -> str:
@@ -233,6 +236,23 @@ class Heap:
 
     def _repr_svg_(self) -> str | None:
         return None if self.closed else self.map_svg()
+
+    def on_failure(self, callback: Callable[[Event, int, int], None] | None) -> None:
+        """Calls ``callback(event, value, id)`` once for each kind of failure that happened in kernels or host calls
+        since the heap was created or reset, or since this call.
+
+        It is called by the methods that look at the heap (:meth:`stats`, :meth:`check`, :meth:`blocks`, the texts,
+        :meth:`save`, the beginning and end of a map, :meth:`reset`, :meth:`close`), in the same thread, when the first
+        of them sees the failure. ``value`` is the bytes asked for, or the reference of a bad free, and ``id`` is the
+        work-item's global linear id for a request that failed: the ``first_...`` of :class:`Stats`. An exception in the
+        callback is reported by ``sys.unraisablehook`` and ends nothing. None: no callback.
+
+        The callback may use the heap, but not map, reset or close it.
+        """
+        function = EventCallback(lambda _heap, event, value, id, _data: callback(Event(event), value, id))  # type: ignore[misc]
+        function = function if callback else EventCallback()
+        lib.xmcSetHeapCallback(self.handle, function, None)
+        self._callback = function  # as long as the library may call it
 
     # ---- what it is ----
 

@@ -90,6 +90,52 @@ class Stats:
     classes: dict[int, int]
     """The size of a block of each size class: how many are live. Classes without live blocks are left out."""
 
+    def __sub__(self, before: Stats) -> Change:
+        """What changed since other statistics of the same heap, which was not reset in between."""
+        sizes = {*self.classes, *before.classes}
+        more = {size: self.classes.get(size, 0) - before.classes.get(size, 0) for size in sorted(sizes)}
+        changes = [(n, n * size) for size, n in more.items()]
+        changes.append((self.memoryblocks - before.memoryblocks, self.memoryblock_bytes - before.memoryblock_bytes))
+        return Change(
+            added_blocks=sum(max(n, 0) for n, _ in changes),
+            added_bytes=sum(max(b, 0) for _, b in changes),
+            removed_blocks=sum(max(-n, 0) for n, _ in changes),
+            removed_bytes=sum(max(-b, 0) for _, b in changes),
+            failed_requests=self.failed_requests - before.failed_requests,
+            double_frees=self.double_frees - before.double_frees,
+            invalid_frees=self.invalid_frees - before.invalid_frees,
+            red_zone_errors=self.red_zone_errors - before.red_zone_errors,
+            use_after_frees=self.use_after_frees - before.use_after_frees,
+            memoryblocks=self.memoryblocks - before.memoryblocks,
+            classes={size: n for size, n in more.items() if n},
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """What changed between two :class:`Stats` of one heap, for instance by one launch: ``after - before``.
+
+    Kernels count failures, but no allocations: a block that was both allocated and freed in between is not seen. Which
+    blocks are new is ``set(heap.blocks()) - set(blocks_before)``.
+    """
+
+    added_blocks: int
+    """Of the size classes of which more blocks are live than before, how many more: what a launch that should free its
+    blocks leaked. Blocks of whole pages count as one class."""
+    added_bytes: int
+    removed_blocks: int
+    """Of the other size classes, how many fewer."""
+    removed_bytes: int
+    failed_requests: int
+    double_frees: int
+    invalid_frees: int
+    red_zone_errors: int
+    use_after_frees: int
+    memoryblocks: int
+    """Live blocks of whole pages, after less before."""
+    classes: dict[int, int]
+    """The size of a block of each size class: live blocks, after less before. Classes without a change are left out."""
+
 
 def stats_of(c: CStats) -> Stats:
     values: dict[str, Any] = {f.name: getattr(c, f.name) for f in dataclasses.fields(Stats) if f.name != "classes"}

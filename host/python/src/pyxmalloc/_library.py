@@ -70,6 +70,19 @@ class Text(enum.IntEnum):
     MAP_SVG = 0x5844
 
 
+class Event(enum.IntEnum):
+    """A kind of failure."""
+
+    FAILED_REQUEST = 0x5851
+    """A request got NULL."""
+    DOUBLE_FREE = 0x5852
+    INVALID_FREE = 0x5853
+    RED_ZONE = 0x5854
+    """In debug heaps from level 2 on."""
+    USE_AFTER_FREE = 0x5855
+    """In debug heaps from level 2 on."""
+
+
 STATS_CLASSES = 32
 BLOCK_OF_PAGES = 0xFFFFFFFF
 
@@ -135,6 +148,8 @@ class CBlock(ctypes.Structure):
 
 BlockCallback = ctypes.CFUNCTYPE(c_int, POINTER(CBlock), c_void_p)
 
+EventCallback = ctypes.CFUNCTYPE(None, c_void_p, c_uint32, c_uint64, c_uint64, c_void_p)
+
 _heap = c_void_p
 _queue = c_void_p
 _status = c_int32
@@ -163,6 +178,7 @@ _functions: dict[str, tuple[Any, list[Any]]] = {
     "xmcGetHeapText": (_status, [_heap, _queue, c_uint32, c_size_t, c_char_p, POINTER(c_size_t)]),
     "xmcCheckHeapSized": (_status, [_heap, _queue, c_size_t, POINTER(CReport)]),
     "xmcForEachBlockSized": (_status, [_heap, _queue, c_size_t, BlockCallback, c_void_p]),
+    "xmcSetHeapCallback": (_status, [_heap, EventCallback, c_void_p]),
     "xmcMapHeap": (_status, [_heap, _queue]),
     "xmcUnmapHeap": (_status, [_heap, _queue]),
     "xmcHostMalloc": (c_void_p, [_heap, c_size_t, _status_ret]),

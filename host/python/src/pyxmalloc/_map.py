@@ -100,6 +100,15 @@ class View(np.ndarray):
     def __str__(self) -> str:
         return str(_plain(self)) if _in_reach(self) else repr(self)
 
+    # NumPy before 2.0 takes an exception in these for "not equal".
+    def __eq__(self, other: object) -> Any:
+        _checked(self)
+        return super().__eq__(_checked(other))
+
+    def __ne__(self, other: object) -> Any:
+        _checked(self)
+        return super().__ne__(_checked(other))
+
     def __bool__(self) -> bool:
         return bool(_plain(self))
 

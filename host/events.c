@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* xmcSetHeapCallback: who looks at a heap's counters finds the first failures, and tells the heap's owner.
+ *
+ *   told <= the kinds whose counters are not 0      since creation, reset or xmcSetHeapCallback
+ */
+#include "internal.h"
+
+enum { XMC_EVENTS = XMC_EVENT_USE_AFTER_FREE - XMC_EVENT_FAILED_REQUEST + 1 };
+
+typedef struct xmc_event {
+  xmc_u64 count, value, id;
+} xmc_event;
+
+/* References are kept in the header as one more than they are. */
+static xmc_u64 ref_of(xmc_u64 kept) { return kept ? kept - 1u : 0; }
+
+static void events_of(const xmcHeap *header, xmc_event events[XMC_EVENTS]) {
+  const xmc_event found[XMC_EVENTS] = {
+      {header->failed_requests, header->first_failure_size, header->first_failure_id},
+      {header->double_frees, ref_of(header->first_double_free), 0},
+      {header->invalid_frees, ref_of(header->first_invalid_free), 0},
+      {header->red_zone_errors, ref_of(header->first_red_zone_error), 0},
+      {header->use_after_frees, ref_of(header->first_use_after_free), 0}};
+  for (unsigned i = 0; i < XMC_EVENTS; i++)
+    events[i] = found[i];
+}
+
+void xmc_tell_events(xmc_heap heap, const xmcHeap *header) {
+  xmc_event events[XMC_EVENTS];
+  xmc_event_callback callback;
+  unsigned news = 0, i;
+  void *data;
+  events_of(header, events);
+  pthread_mutex_lock(&heap->event_lock);
+  callback = heap->event_callback;
+  data = heap->event_data;
+  for (i = 0; callback && i < XMC_EVENTS; i++)
+    if (events[i].count && !(heap->events_told >> i & 1u))
+      news |= 1u << i;
+  heap->events_told |= news;
+  pthread_mutex_unlock(&heap->event_lock);
+  for (i = 0; i < XMC_EVENTS; i++)
+    if (news >> i & 1u)
+      callback(heap, XMC_EVENT_FAILED_REQUEST + i, events[i].value, events[i].id, data);
+}
+
+void xmc_look_for_events(xmc_heap heap, cl_command_queue queue) {
+  xmcHeap header;
+  int wanted;
+  pthread_mutex_lock(&heap->event_lock);
+  wanted = heap->event_callback != NULL;
+  pthread_mutex_unlock(&heap->event_lock);
+  if (wanted && xmc_arena_read(heap, queue, 0, sizeof header, &header) == CL_SUCCESS &&
+      xmc_is_geometry_of(heap, &header))
+    xmc_tell_events(heap, &header);
+}
+
+void xmc_forget_events(xmc_heap heap) {
+  pthread_mutex_lock(&heap->event_lock);
+  heap->events_told = 0;
+  pthread_mutex_unlock(&heap->event_lock);
+}
+
+cl_int xmcSetHeapCallback(xmc_heap heap, xmc_event_callback callback, void *data) {
+  cl_int status = xmc_check_handle(heap);
+  if (status != CL_SUCCESS)
+    return status;
+  pthread_mutex_lock(&heap->event_lock);
+  heap->event_callback = callback;
+  heap->event_data = data;
+  heap->events_told = 0;
+  pthread_mutex_unlock(&heap->event_lock);
+  return CL_SUCCESS;
+}
