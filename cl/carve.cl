@@ -125,14 +125,6 @@ XMC_FN xmc_u32 xmc_hint_onward(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 o
  * at whose end it goes on in steps as wide as all slots, and single pages past the homes of all classes that take those, so
  * that they do not meet. It is nobody's property:
  * who takes pages owns them by the bits of their span, and a stack whose first page is gone is forgotten. */
-/* Is there plenty of room? A look at two spans, chosen by any number that differs from request to request: is either one
- * wholly free? So where a share f of all spans is, the answer is yes with a chance of f * f. */
-XMC_FN int xmc_is_plenty(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
-  xmc_u32 spans = xmc_heap_spans(heap), at = (xmc_u32)((xmc_u64)(any * 2654435769u) * spans >> 32);
-  xmc_u64 free = xmc_load_relaxed64(xmc_span_word(heap, at));
-  at += spans / 2u;
-  return !~(free & xmc_load_relaxed64(xmc_span_word(heap, at < spans ? at : at - spans)));
-}
 XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order, xmc_u64 map,
                               xmc_u32 fifo, xmc_u32 hint, xmc_u32 own) {
   XMC_AFRESH64(heap);

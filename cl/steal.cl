@@ -28,8 +28,8 @@ XMC_FN int xmc_is_parked(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
 
 /* Claims up to `want` blocks of a parked Superblock (or slab) in one page. It stays parked until it is exhausted, in
  * everybody's sight, or, while room is not scarce, comes back into the caller's FIFO. */
-XMC_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page,
-                                 xmc_u32 want) {
+XMC_COLD_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page,
+                                      xmc_u32 want) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *word;
   xmc_u32 id, end, take;
@@ -80,8 +80,8 @@ XMC_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
 
 /* Claims up to `want` blocks of a parked Superblock of a class in [cls, end). While the search is choosy it looks at one
  * page: where many search at the same time, most of the bits that one finds lead to what another one just took. */
-XMC_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end, xmc_u32 want,
-                            xmc_search search) {
+XMC_COLD_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end, xmc_u32 want,
+                                 xmc_search search) {
   xmc_u32 item = XMC_NONE, pages;
   xmc_u32 again = 0; /* the bit is cleared: another look, for what came meanwhile */
   xmc_claim claim;
