@@ -70,10 +70,10 @@ XMC_FN XMC_GLOBAL char *xmc_small_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, x
 XMC_COLD_FN XMC_GLOBAL char *xmc_any_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t size) {
   xmc_view view;
   xmc_u32 cls;
-  if (!xmc_heap_is_ours(heap) || size == 0)
+  if (!xmc_heap_is_ours(heap))
     return 0;
-  if (size > XMC_MAX_CLASS_BYTES)
-    return xmc_pages_malloc(heap, me, size, 1);
+  if (size - 1u >= XMC_MAX_CLASS_BYTES)
+    return size > 0 ? xmc_pages_malloc(heap, me, size, 1) : 0;
   cls = xmc_class_of((xmc_u32)size);
   xmc_view_read(heap, cls, &view);
   return xmc_small_malloc(heap, me, view, cls, (xmc_u32)size);
