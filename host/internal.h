@@ -147,7 +147,8 @@ typedef struct xmc_image {
 /* ---- properties.c ---- */
 
 /* The settings that a list of properties, which may be NULL, asks for; `image` may be NULL. */
-cl_int xmc_read_properties(const xmc_heap_properties *properties, const xmc_image *image, xmc_settings *settings);
+cl_int xmc_read_properties(const xmc_heap_properties *properties, const xmc_image *image,
+                           xmc_settings *settings);
 
 /* XMC_SVM_UNAVAILABLE if the device lacks what the backing needs. */
 cl_int xmc_check_backing(const xmc_probe *probe, const xmc_settings *settings);
