@@ -434,15 +434,15 @@ XMALLOC_EXPORT cl_int xmcGetHeapText(xmc_heap heap, cl_command_queue queue, xmc_
 /* A kind of failure */
 typedef cl_uint xmc_heap_event;
 #define XMC_EVENT_FAILED_REQUEST 0x5851 /* a request got NULL; `value`: the bytes asked for */
-#define XMC_EVENT_DOUBLE_FREE 0x5852    /* `value`: the xmcRef, as xmc_heap_stats has it; so for the next ones */
+#define XMC_EVENT_DOUBLE_FREE 0x5852 /* `value`: the xmcRef, as xmc_heap_stats has it; so for the next ones */
 #define XMC_EVENT_INVALID_FREE 0x5853
 #define XMC_EVENT_RED_ZONE 0x5854       /* debug heaps from level 2 on */
 #define XMC_EVENT_USE_AFTER_FREE 0x5855 /* debug heaps from level 2 on */
 
 /* The first failure of a kind: what xmc_heap_stats says of it. `id` is the work-item's global linear id for a failed
  * request, and 0 for other kinds. */
-typedef void(CL_CALLBACK *xmc_event_callback)(xmc_heap heap, xmc_heap_event event, cl_ulong value, cl_ulong id,
-                                              void *data);
+typedef void(CL_CALLBACK *xmc_event_callback)(xmc_heap heap, xmc_heap_event event, cl_ulong value,
+                                              cl_ulong id, void *data);
 
 /* Calls back, once for each kind of failure that happened in kernels or host calls since the heap was created, loaded
  * or reset, or since this function was called. It is called by the host functions that look at the heap, when the
@@ -461,8 +461,9 @@ XMALLOC_EXPORT cl_int xmcSetHeapCallback(xmc_heap heap, xmc_event_callback callb
  * allocations: a block that was both allocated and freed in between is not seen. Which blocks are new is the
  * difference of two listings by xmcForEachBlock. */
 typedef struct xmc_heap_change {
-  cl_ulong added_blocks; /* of the size classes of which more blocks are live than before, how many more: what a launch
-                          * that should free its blocks leaked. Whole pages count as one class. */
+  /* of the size classes of which more blocks are live than before, how many more: what a launch that should free its
+   * blocks leaked. Whole pages count as one class. */
+  cl_ulong added_blocks;
   cl_ulong added_bytes;
   cl_ulong removed_blocks; /* of the other size classes, how many fewer */
   cl_ulong removed_bytes;
