@@ -28,10 +28,10 @@ typedef struct sample {
 
 /* What a sample tells sample_main about itself */
 typedef struct sample_description {
-  const char *about;         /* for --help */
-  const char *source;        /* of its kernels */
-  double heap_mib;           /* unless --heap says otherwise */
-  int (*run)(sample *s);     /* returns 0 if the result is right */
+  const char *about;     /* for --help */
+  const char *source;    /* of its kernels */
+  double heap_mib;       /* unless --heap says otherwise */
+  int (*run)(sample *s); /* returns 0 if the result is right */
 } sample_description;
 
 #define CHECK(call) sample_check((call), #call)
@@ -51,7 +51,8 @@ static inline void sample_check_room(sample *s, const char *who) {
   CHECK(xmcGetHeapStats(s->heap, s->queue, &stats));
   if (stats.failed_requests == 0)
     return;
-  fprintf(stderr, "out of memory: %llu requests of %s found no room in %.3g MiB; use a larger heap (--heap MIB)\n",
+  fprintf(stderr,
+          "out of memory: %llu requests of %s found no room in %.3g MiB; use a larger heap (--heap MIB)\n",
           (unsigned long long)stats.failed_requests, who, (double)stats.heap_bytes / (1 << 20));
   exit(1);
 }
@@ -146,7 +147,8 @@ static inline void sample_build(sample *s, const char *source) {
   CHECK(e);
 }
 
-static inline int sample_on(cl_device_id device, const sample_description *d, double mib, int argc, char **argv) {
+static inline int sample_on(cl_device_id device, const sample_description *d, double mib, int argc,
+                            char **argv) {
   sample s = {.device = device, .argc = argc, .argv = argv};
   cl_int e;
   int differs;
@@ -167,7 +169,8 @@ static inline int sample_on(cl_device_id device, const sample_description *d, do
   return differs != 0;
 }
 
-static inline int sample_on_all(const sample_description *d, const char *wanted, double mib, int argc, char **argv) {
+static inline int sample_on_all(const sample_description *d, const char *wanted, double mib, int argc,
+                                char **argv) {
   cl_platform_id platforms[16];
   cl_uint platform_count = 0, p, i, ran = 0;
   int differs = 0;
@@ -201,7 +204,12 @@ static inline int sample_main(int argc, char **argv, const sample_description *d
   for (i = 1; i < argc; i++) {
     if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help")) {
       printf("%s\n  --device TEXT  only devices whose name or platform's name contains TEXT\n"
-             "  --heap MIB     the size of the heap; default %g\n", d->about, d->heap_mib);
+             "  --heap MIB     the size of the heap; default %g\n",
+             d->about, d->heap_mib);
+      return 0;
+    }
+    if (!strcmp(argv[i], "--version")) {
+      printf("a sample of XMalloc %d.%d.%d\n", XMC_VERSION_MAJOR, XMC_VERSION_MINOR, XMC_VERSION_PATCH);
       return 0;
     }
     if (!strcmp(argv[i], "--device") && i + 1 < argc)

@@ -40,8 +40,9 @@ static int run(sample *s) {
 }
 
 int main(int argc, char **argv) {
-  static const sample_description cuda_port = {"sample_cuda_port\n"
-                                               "The port of cuda_port.cu: neighbour lists that grow by malloc and free.",
-                                               cuda_port_cl, 64, run};
+  static const sample_description cuda_port = {
+      "sample_cuda_port\n"
+      "The port of cuda_port.cu: neighbour lists that grow by malloc and free.",
+      cuda_port_cl, 64, run};
   return sample_main(argc, argv, &cuda_port);
 }

@@ -130,7 +130,8 @@ int main(int argc, char **argv) {
   static const sample_description graph = {
       "sample_graph [FILE]\n"
       "Adds and removes the edges of a graph in batches and counts its triangles.\n"
-      "  FILE  a line with two vertex numbers for each edge; # and % begin comments; default: Zachary's karate\n"
+      "  FILE  a line with two vertex numbers for each edge; # and % begin comments; default: Zachary's "
+      "karate\n"
       "        club (1977), 34 members and 78 friendships",
       graph_cl, 32, run};
   return sample_main(argc, argv, &graph);

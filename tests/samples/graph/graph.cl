@@ -60,7 +60,8 @@ __kernel void sweep(__global xmcHeap *heap, __global xmcRef32 *lists, uint verti
 }
 
 /* Work-item v writes the degree of vertex v, and in how many triangles it is the smallest vertex. */
-__kernel void measure(__global xmcHeap *heap, __global const xmcRef32 *lists, uint vertices, __global uint2 *out) {
+__kernel void measure(__global xmcHeap *heap, __global const xmcRef32 *lists, uint vertices,
+                      __global uint2 *out) {
   uint v = (uint)get_global_id(0), degree = 0, triangles = 0;
   xmcRef32 a, b, c;
   if (v >= vertices)

@@ -21,7 +21,8 @@ static void predict(cl_uint *results, cl_uint *values) {
   cl_uint i, round;
   for (i = 0; i < ITEMS; i++)
     for (round = 0; round < ROUNDS; round++) {
-      cl_uint random = hash(i * ROUNDS + round + 1), *value = &values[SHARED + 4 * i + (random >> 8) % 4], outcome;
+      cl_uint random = hash(i * ROUNDS + round + 1), *value = &values[SHARED + 4 * i + (random >> 8) % 4],
+              outcome;
       if (random % 4 < 2) {
         outcome = *value ? 2 : 1;
         *value = *value ? *value : random;
@@ -58,7 +59,8 @@ static int run(sample *s) {
   cl_uint *values = calloc(KEYS, sizeof *values), *expected = calloc(ITEMS, sizeof *expected),
           *found = calloc(ITEMS, sizeof *found), wins, keys, i, wrong = 0;
   cl_mem table = sample_buffer(s, BUCKETS * sizeof *buckets, NULL);
-  cl_mem results = sample_buffer(s, ITEMS * sizeof *found, NULL), win_count = sample_buffer(s, sizeof wins, NULL);
+  cl_mem results = sample_buffer(s, ITEMS * sizeof *found, NULL),
+         win_count = sample_buffer(s, sizeof wins, NULL);
 
   sample_launch(s, "work", ITEMS, "muuuumm", table, (cl_uint)BUCKETS - 1, (cl_uint)ITEMS, (cl_uint)ROUNDS,
                 (cl_uint)SHARED, results, win_count);
@@ -88,8 +90,9 @@ static int run(sample *s) {
 }
 
 int main(int argc, char **argv) {
-  static const sample_description hash_table = {"sample_hash_table\n"
-                                                "Work-items insert, look up and delete keys in one hash table.",
-                                                hash_table_cl, 64, run};
+  static const sample_description hash_table = {
+      "sample_hash_table\n"
+      "Work-items insert, look up and delete keys in one hash table.",
+      hash_table_cl, 64, run};
   return sample_main(argc, argv, &hash_table);
 }

@@ -75,8 +75,8 @@ static uint table_get(__global xmcHeap *heap, __global xmcRef *bucket, uint key)
 
 /* Work-item i does `rounds` operations on four keys that nobody else uses, so that the host can predict each result, in
  * chains that all use. After that it tries to insert a key that many others want, too: wins counts who got one in. */
-__kernel void work(__global xmcHeap *heap, __global xmcRef *buckets, uint mask, uint count, uint rounds, uint shared,
-                   __global uint *results, volatile __global uint *wins) {
+__kernel void work(__global xmcHeap *heap, __global xmcRef *buckets, uint mask, uint count, uint rounds,
+                   uint shared, __global uint *results, volatile __global uint *wins) {
   uint i = (uint)get_global_id(0), round, result = 0, outcome;
   if (i >= count)
     return;

@@ -19,7 +19,8 @@ typedef struct tree_size {
 enum { DRAW_DEPTHS = 17, DRAW_WIDTH = 1024 };
 
 /* The squares of the leaves `depth` levels below a node, as a path; counts them and what they hold. */
-static inline void draw_leaves(FILE *f, xmc_heap heap, const node *n, double scale, int depth, tree_size *size) {
+static inline void draw_leaves(FILE *f, xmc_heap heap, const node *n, double scale, int depth,
+                               tree_size *size) {
   const node *children = xmcHostFromRef(heap, n->children);
   int q;
   if (children) {
@@ -30,7 +31,8 @@ static inline void draw_leaves(FILE *f, xmc_heap heap, const node *n, double sca
     size->leaves++;
     size->points += n->count;
     size->blocks += n->points != 0;
-    fprintf(f, "M%g %gh%gv%gh-%gz", n->x * scale, n->y * scale, n->size * scale, n->size * scale, n->size * scale);
+    fprintf(f, "M%g %gh%gv%gh-%gz", n->x * scale, n->y * scale, n->size * scale, n->size * scale,
+            n->size * scale);
   }
 }
 
@@ -38,9 +40,9 @@ static inline void draw_leaves(FILE *f, xmc_heap heap, const node *n, double sca
 static inline int draw_tree(const char *path, xmc_heap heap, const node *root, const cl_uint2 *points,
                             const cl_uint *nearest, cl_uint count, tree_size *size) {
   /* From the night sky to the galaxy's core: a square's colour by its depth */
-  static const char *const colours[DRAW_DEPTHS] = {"#0b1026", "#0b1026", "#0e1433", "#131b45", "#1c2560", "#2f2f7d",
-                                                   "#4f3a94", "#7a479c", "#a85697", "#d36c86", "#ee8f74", "#f9b872",
-                                                   "#fddc8c", "#fff3b8", "#fff8d8", "#fffbe8", "#ffffff"};
+  static const char *const colours[DRAW_DEPTHS] = {
+      "#0b1026", "#0b1026", "#0e1433", "#131b45", "#1c2560", "#2f2f7d", "#4f3a94", "#7a479c", "#a85697",
+      "#d36c86", "#ee8f74", "#f9b872", "#fddc8c", "#fff3b8", "#fff8d8", "#fffbe8", "#ffffff"};
   const double scale = (double)DRAW_WIDTH / root->size;
   FILE *f = fopen(path, "w");
   cl_uint i;
@@ -48,8 +50,9 @@ static inline int draw_tree(const char *path, xmc_heap heap, const node *root, c
   if (!f)
     return 0;
   fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\">\n", DRAW_WIDTH, DRAW_WIDTH);
-  fprintf(f, "<title>A quadtree over %u points</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"%s\"/>\n", count,
-          colours[0]);
+  fprintf(f,
+          "<title>A quadtree over %u points</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"%s\"/>\n",
+          count, colours[0]);
   fprintf(f, "<g stroke=\"#8fa3d9\" stroke-opacity=\".35\" stroke-width=\".5\">\n");
   for (depth = 0; depth < DRAW_DEPTHS; depth++) {
     fprintf(f, "<path fill=\"%s\" d=\"", colours[depth]);

@@ -13,7 +13,8 @@ static void make_points(cl_uint2 *points) {
   cl_uint random = 1;
   int i, k;
   for (i = 0; i < COUNT; i++) {
-    long long along = 29000ll * i * (i + COUNT / 2) / (COUNT * (COUNT * 3 / 2)), scatter[2] = {0, 0}, side = i % 2 ? 1 : -1;
+    long long along = 29000ll * i * (i + COUNT / 2) / (COUNT * (COUNT * 3 / 2)), scatter[2] = {0, 0},
+              side = i % 2 ? 1 : -1;
     for (k = 0; k < 12; k++) {
       random = random * 1664525u + 1013904223u;
       scatter[k % 2] += (int)(random >> 16) - (1 << 15);
@@ -50,7 +51,8 @@ static xmcRef plant(sample *s) {
 
 /* Cuts leaves until none has too many points; returns the number of launches. */
 static cl_uint grow(sample *s, cl_mem points, xmcRef root) {
-  cl_mem queues[2] = {sample_buffer(s, COUNT * sizeof root, NULL), sample_buffer(s, COUNT * sizeof root, NULL)};
+  cl_mem queues[2] = {sample_buffer(s, COUNT * sizeof root, NULL),
+                      sample_buffer(s, COUNT * sizeof root, NULL)};
   cl_uint count = 1, launches;
   CHECK(clEnqueueWriteBuffer(s->queue, queues[0], CL_TRUE, 0, sizeof root, &root, 0, NULL, NULL));
   for (launches = 0; count > 0; launches++) {
@@ -71,7 +73,8 @@ static cl_uint count_wrong(const cl_uint2 *points, const cl_uint *found) {
   for (i = 0; i < COUNT; i++) {
     long long least = -1;
     for (best = j = 0; j < COUNT; j++) {
-      long long dx = (long long)points[i].s[0] - points[j].s[0], dy = (long long)points[i].s[1] - points[j].s[1];
+      long long dx = (long long)points[i].s[0] - points[j].s[0],
+                dy = (long long)points[i].s[1] - points[j].s[1];
       if (j != i && (least < 0 || dx * dx + dy * dy < least)) {
         least = dx * dx + dy * dy;
         best = j;
@@ -109,8 +112,8 @@ static int run(sample *s) {
   wrong += (cl_uint)sample_heap_differs(s, size.blocks);
   sample_launch(s, "fell", 1, "U", children);
   wrong += (cl_uint)sample_heap_differs(s, 0);
-  printf("%u points in %u squares, %u launches, %u nearest neighbours wrong\n", (cl_uint)COUNT, size.leaves, launches,
-         wrong);
+  printf("%u points in %u squares, %u launches, %u nearest neighbours wrong\n", (cl_uint)COUNT, size.leaves,
+         launches, wrong);
 
   clReleaseMemObject(point_buffer);
   clReleaseMemObject(found_buffer);

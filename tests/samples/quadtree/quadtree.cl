@@ -42,8 +42,8 @@ static __global node *make_children(__global xmcHeap *heap, __global const node 
 
 /* Work-item i looks at the leaf in[i]. If it has too many points, it gets children, which take the points. Those of them
  * that have too many points again are put into `out`, whose length is *out_count. */
-__kernel void split(__global xmcHeap *heap, __global const uint2 *points, __global const xmcRef *in, uint count,
-                    __global xmcRef *out, volatile __global uint *out_count) {
+__kernel void split(__global xmcHeap *heap, __global const uint2 *points, __global const xmcRef *in,
+                    uint count, __global xmcRef *out, volatile __global uint *out_count) {
   uint i = (uint)get_global_id(0), counts[4] = {0, 0, 0, 0}, k, q;
   __global node *n, *children;
   __global uint *list;

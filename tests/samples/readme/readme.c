@@ -1,6 +1,8 @@
-/* The README's example, compiled and run as a test: kernels build a linked list, the host counts it. */
-#define CL_TARGET_OPENCL_VERSION 300
+/* The README's example: kernels build a linked list, another kernel counts and frees it. All OpenCL calls that such a
+ * program needs are here; the other samples have them in sample.h. It uses the first device of the first platform. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <xmalloc.h>
 
 static const char *source =
@@ -22,46 +24,71 @@ static const char *source =
     "  }\n"
     "}\n";
 
-int main(void) {
+static void check(cl_int status, const char *what) {
+  if (status == CL_SUCCESS)
+    return;
+  fprintf(stderr, "%s: %s\n", what, xmcErrorString(status));
+  exit(1);
+}
+
+int main(int argc, char **argv) {
   cl_platform_id platform;
   cl_device_id device;
   xmcRef head = 0; /* of the list: 0 is NULL */
   cl_uint count = 0;
   size_t items = 10000, one = 1;
-  cl_int e = clGetPlatformIDs(1, &platform, NULL);
-  if (e || clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
-    return 1;
-  cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &e);
-  cl_command_queue queue = clCreateCommandQueueWithProperties(context, device, NULL, &e);
-  xmc_heap heap = xmcCreateHeap(context, device, NULL, 64 << 20, &e);
-  if (!heap) {
-    fprintf(stderr, "%s\n", xmcErrorString(e));
-    return 1;
-  }
-  cl_program program = xmcCreateProgramWithSource(heap, 1, &source, NULL, &e);
-  e = clBuildProgram(program, 1, &device, xmcGetBuildOptions(heap), NULL, NULL);
-  cl_kernel push = clCreateKernel(program, "push", &e), drain = clCreateKernel(program, "drain", &e);
-  cl_mem words = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof head, &head, &e);
-  cl_mem total = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof count, &count, &e);
-  xmcSetKernelArgHeap(push, 0, heap);
-  clSetKernelArg(push, 1, sizeof words, &words);
-  clEnqueueNDRangeKernel(queue, push, 1, NULL, &items, NULL, 0, NULL, NULL);
-  xmcSetKernelArgHeap(drain, 0, heap);
-  clSetKernelArg(drain, 1, sizeof words, &words);
-  clSetKernelArg(drain, 2, sizeof total, &total);
-  clEnqueueNDRangeKernel(queue, drain, 1, NULL, &one, &one, 0, NULL, NULL);
-  e = clEnqueueReadBuffer(queue, total, CL_TRUE, 0, sizeof count, &count, 0, NULL, NULL);
   xmc_heap_stats stats;
-  e = e ? e : xmcGetHeapStats(heap, queue, &stats);
-  if (!e)
-    printf("%u nodes in the list; %llu blocks live now\n", count, (unsigned long long)stats.live_blocks);
+  cl_int e;
+  if (argc > 1) {
+    printf(
+        "sample_readme: kernels build a linked list of 10000 nodes, another kernel counts and frees it.\n");
+    return strcmp(argv[1], "-h") && strcmp(argv[1], "--help");
+  }
+  check(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
+  check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
+  cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &e);
+  check(e, "clCreateContext");
+  cl_command_queue queue = clCreateCommandQueueWithProperties(context, device, NULL, &e);
+  check(e, "clCreateCommandQueueWithProperties");
+
+  /* The heap, and a program whose kernels use it */
+  xmc_heap heap = xmcCreateHeap(context, device, NULL, 64 << 20, &e);
+  check(e, "xmcCreateHeap");
+  cl_program program = xmcCreateProgramWithSource(heap, 1, &source, NULL, &e);
+  check(e, "xmcCreateProgramWithSource");
+  check(clBuildProgram(program, 1, &device, xmcGetBuildOptions(heap), NULL, NULL), "clBuildProgram");
+  cl_kernel push = clCreateKernel(program, "push", &e);
+  check(e, "clCreateKernel");
+  cl_kernel drain = clCreateKernel(program, "drain", &e);
+  check(e, "clCreateKernel");
+
+  /* 10000 work-items push a node each, then one work-item counts and frees them. */
+  cl_mem list = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof head, &head, &e);
+  check(e, "clCreateBuffer");
+  cl_mem total = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof count, &count, &e);
+  check(e, "clCreateBuffer");
+  check(xmcSetKernelArgHeap(push, 0, heap), "xmcSetKernelArgHeap");
+  check(clSetKernelArg(push, 1, sizeof list, &list), "clSetKernelArg");
+  check(clEnqueueNDRangeKernel(queue, push, 1, NULL, &items, NULL, 0, NULL, NULL), "push");
+  check(xmcSetKernelArgHeap(drain, 0, heap), "xmcSetKernelArgHeap");
+  check(clSetKernelArg(drain, 1, sizeof list, &list), "clSetKernelArg");
+  check(clSetKernelArg(drain, 2, sizeof total, &total), "clSetKernelArg");
+  check(clEnqueueNDRangeKernel(queue, drain, 1, NULL, &one, &one, 0, NULL, NULL), "drain");
+  check(clEnqueueReadBuffer(queue, total, CL_TRUE, 0, sizeof count, &count, 0, NULL, NULL),
+        "clEnqueueReadBuffer");
+
+  check(xmcGetHeapStats(heap, queue, &stats), "xmcGetHeapStats");
+  printf("%u nodes in the list; %llu blocks live now\n", count, (unsigned long long)stats.live_blocks);
+  if (stats.failed_requests)
+    fprintf(stderr, "%llu requests found no room: use a larger heap\n",
+            (unsigned long long)stats.failed_requests);
   clReleaseMemObject(total);
-  clReleaseMemObject(words);
+  clReleaseMemObject(list);
   clReleaseKernel(drain);
   clReleaseKernel(push);
   clReleaseProgram(program);
   xmcReleaseHeap(heap);
   clReleaseCommandQueue(queue);
   clReleaseContext(context);
-  return e || count != items || stats.live_blocks ? 1 : 0;
+  return count != items || stats.live_blocks != 0;
 }

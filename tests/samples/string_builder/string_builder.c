@@ -46,8 +46,8 @@ static int check(sample *s, const string *found, const char *expected) {
 
 static int run(sample *s) {
   char *expected = host_text();
-  cl_mem strings = sample_buffer(s, LINES * sizeof(string), NULL), joined = sample_buffer(s, LINES * sizeof(string), NULL),
-         other;
+  cl_mem strings = sample_buffer(s, LINES * sizeof(string), NULL),
+         joined = sample_buffer(s, LINES * sizeof(string), NULL), other;
   cl_uint count = LINES;
   string whole;
   int wrong;
@@ -69,8 +69,9 @@ static int run(sample *s) {
 }
 
 int main(int argc, char **argv) {
-  static const sample_description string_builder = {"sample_string_builder\n"
-                                                    "Kernels write the factors of 20000 numbers, a line for each, and join the lines.",
-                                                    string_builder_cl, 64, run};
+  static const sample_description string_builder = {
+      "sample_string_builder\n"
+      "Kernels write the factors of 20000 numbers, a line for each, and join the lines.",
+      string_builder_cl, 64, run};
   return sample_main(argc, argv, &string_builder);
 }

@@ -98,8 +98,9 @@ static int run(sample *s) {
 }
 
 int main(int argc, char **argv) {
-  static const sample_description trie = {"sample_trie [FILE]\n"
-                                          "Counts the words of a text in a trie; default: the Gettysburg Address.",
-                                          trie_cl, 64, run};
+  static const sample_description trie = {
+      "sample_trie [FILE]\n"
+      "Counts the words of a text in a trie; default: the Gettysburg Address.",
+      trie_cl, 64, run};
   return sample_main(argc, argv, &trie);
 }

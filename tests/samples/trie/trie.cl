@@ -24,8 +24,8 @@ static __global node *child_at(__global xmcHeap *heap, __global xmcRef *place) {
 }
 
 /* Work-item i inserts word i: the letters a to z from text[start[i]] on. Anything else ends the word. */
-__kernel void insert(__global xmcHeap *heap, ulong root, __global const uchar *text, __global const uint *start,
-                     uint words) {
+__kernel void insert(__global xmcHeap *heap, ulong root, __global const uchar *text,
+                     __global const uint *start, uint words) {
   uint i = (uint)get_global_id(0), at;
   __global node *n = (__global node *)xmcFromRef(heap, root);
   if (i >= words)

@@ -6,8 +6,7 @@ enum { COUNT = 20000 };
 
 static int run(sample *s) {
   cl_ulong2 *out = calloc(COUNT, sizeof *out);
-  cl_mem vectors = sample_buffer(s, COUNT * 16, NULL),
-         buffer = sample_buffer(s, COUNT * sizeof *out, NULL);
+  cl_mem vectors = sample_buffer(s, COUNT * 16, NULL), buffer = sample_buffer(s, COUNT * sizeof *out, NULL);
   cl_ulong items = 0, n, length, total;
   cl_uint i, wrong = 0;
   sample_launch(s, "collect", COUNT, "mu", vectors, (cl_uint)COUNT);
@@ -31,9 +30,10 @@ static int run(sample *s) {
 }
 
 int main(int argc, char **argv) {
-  static const sample_description vectors = {"sample_vectors\n"
-                                             "Each work-item keeps the Collatz sequence of its number in a vector that "
-                                             "grows.",
-                                             vectors_cl, 128, run};
+  static const sample_description vectors = {
+      "sample_vectors\n"
+      "Each work-item keeps the Collatz sequence of its number in a vector that "
+      "grows.",
+      vectors_cl, 128, run};
   return sample_main(argc, argv, &vectors);
 }

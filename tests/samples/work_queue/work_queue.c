@@ -62,9 +62,10 @@ static int run(sample *s) {
 }
 
 int main(int argc, char **argv) {
-  static const sample_description work_queue = {"sample_work_queue [N]\n"
-                                                "Counts the ways to place N queens, 4 to 12, on a board of N by N; "
-                                                "default 8.",
-                                                work_queue_cl, 128, run};
+  static const sample_description work_queue = {
+      "sample_work_queue [N]\n"
+      "Counts the ways to place N queens, 4 to 12, on a board of N by N; "
+      "default 8.",
+      work_queue_cl, 128, run};
   return sample_main(argc, argv, &work_queue);
 }

@@ -19,8 +19,8 @@ static int is_safe(const __global item *board, uint column) {
 
 /* Work-item i serves in[i]. counts[0] is the number of items in `out`, counts[1] that of full boards so far, counts[2]
  * that of items for which the heap or the queue had no room. */
-__kernel void serve(__global xmcHeap *heap, __global const xmcRef *in, uint count, __global xmcRef *out, uint room,
-                    uint size, volatile __global uint *counts) {
+__kernel void serve(__global xmcHeap *heap, __global const xmcRef *in, uint count, __global xmcRef *out,
+                    uint room, uint size, volatile __global uint *counts) {
   uint i = (uint)get_global_id(0), column, r;
   __global item *board, *next;
   if (i >= count)
