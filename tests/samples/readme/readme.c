@@ -39,10 +39,10 @@ int main(int argc, char **argv) {
   size_t items = 10000, one = 1;
   xmc_heap_stats stats;
   cl_int e;
-  if (argc > 1) {
-    printf(
-        "sample_readme: kernels build a linked list of 10000 nodes, another kernel counts and frees it.\n");
-    return strcmp(argv[1], "-h") && strcmp(argv[1], "--help");
+  if (argc > 1) { /* it takes no arguments: says what it does */
+    printf("sample_readme of XMalloc %d.%d.%d: kernels build a linked list, another kernel counts and frees it.\n",
+           XMC_VERSION_MAJOR, XMC_VERSION_MINOR, XMC_VERSION_PATCH);
+    return strcmp(argv[1], "-h") && strcmp(argv[1], "--help") && strcmp(argv[1], "--version");
   }
   check(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
   check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
