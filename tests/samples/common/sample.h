@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the samples share: a device, a heap, a program, launches. Nothing in it is special to XMalloc but the calls that
  * begin with xmc. Any error ends the program with 1 and a message.
  *

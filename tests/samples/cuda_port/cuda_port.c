@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A CUDA program that uses the device's malloc (cuda_port.cu), ported (cuda_port.cl): each work-item collects the
  * neighbours of a point in a list that grows, and another kernel consumes and frees it. */
 #include "sample.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The port of cuda_port.cu. Three things changed for memory: each function that allocates gets the heap, malloc(n) is
  * xmcMalloc(heap, n), and pointers kept between launches are references, because a buffer may have another address in
  * the next launch. Where the device has variables at program scope, "xmalloc_std.h" saves the first two changes. */

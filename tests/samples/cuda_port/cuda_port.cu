@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // Neighbour lists with the device's malloc: the CUDA program that cuda_port.cl and cuda_port.c are ported from.
 // nvcc cuda_port.cu -o cuda_port && ./cuda_port
 #include <cstdio>

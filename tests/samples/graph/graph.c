@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A dynamic graph: edges come and go in batches, and adjacency lists grow and shrink in the heap. After each batch the
  * degrees and the number of triangles are compared with the host's. */
 #include "sample.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernels of graph.c: each vertex has a list of cells, one for each neighbour. The references in it have 32 bits, so that a
  * cell has 12 bytes and takes a block of 16. */
 #include "xmalloc.cl"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A hash table that 20,000 work-items fill, read and empty at the same time. Each result is compared with what the host
  * predicts, and so is what the table holds in the end. */
 #include "sample.h"

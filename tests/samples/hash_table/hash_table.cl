@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernels of hash_table.c: a hash table that all work-items fill, read and empty at the same time.
  *
  *   buckets[hash of a key] -> node -> node -> 0        each node is a block of the heap

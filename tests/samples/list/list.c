@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A linked list that the host begins and kernels extend, in one heap. Both walk it, and it can be saved to a file and
  * continued by another process on another device. */
 #include "sample.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernels of list.c. The list's root is a block of the heap that the host made: it holds the reference of the first
  * node. */
 #include "xmalloc.cl"

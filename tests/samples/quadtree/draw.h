@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Draws the tree of quadtree.c, which lies in the heap, as SVG: its squares by their depth, the points, and a line from
  * each point to its nearest neighbour. The heap is mapped to the host meanwhile. */
 #ifndef DRAW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A quadtree over 4,000 points, built by kernels from the top, level by level: each work-item cuts one square into four,
  * and what is cut again goes into the next launch's queue. Another kernel finds each point's nearest neighbour in it. The
  * host compares the neighbours with its own and draws the tree. */

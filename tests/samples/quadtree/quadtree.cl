@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernels of quadtree.c: a quadtree over points, which grows from its root. A node stands for a square. It has either
  * four children, which are one block of the heap, or a list of the points in the square, which is a block of its own. */
 #include "xmalloc.cl"

@@ -1,4 +1,5 @@
-/* The README's example: kernels build a linked list, another kernel counts and frees it. All OpenCL calls that such a
+/* SPDX-License-Identifier: MIT */
+/* A first program: kernels build a linked list, another kernel counts and frees it. All OpenCL calls that such a
  * program needs are here; the other samples have them in sample.h. It uses the first device of the first platform. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +41,8 @@ int main(int argc, char **argv) {
   xmc_heap_stats stats;
   cl_int e;
   if (argc > 1) { /* it takes no arguments: says what it does */
-    printf("sample_readme of XMalloc %d.%d.%d: kernels build a linked list, another kernel counts and frees it.\n",
+    printf("sample_readme of XMalloc %d.%d.%d: kernels build a linked list, another kernel counts and frees "
+           "it.\n",
            XMC_VERSION_MAJOR, XMC_VERSION_MINOR, XMC_VERSION_PATCH);
     return strcmp(argv[1], "-h") && strcmp(argv[1], "--help") && strcmp(argv[1], "--version");
   }

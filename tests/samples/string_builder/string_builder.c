@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Strings that grow: each work-item writes a line whose length nobody knows in advance, and then pairs of strings are
  * joined until one text is left. The host reads it where it lies and compares it with its own. */
 #include "sample.h"

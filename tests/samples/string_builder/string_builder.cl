@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernels of string_builder.c: strings that grow as they are written, and are then joined to one text. */
 #include "xmalloc.cl"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A trie of a text's words, which kernels build in parallel and the host reads where it lies: the words in order, with
  * their counts, equal those of the host's own sort. */
 #include "sample.h"

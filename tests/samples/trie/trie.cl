@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernel of trie.c: all work-items insert words into one trie. A node is published by a compare-and-exchange that
  * releases, and found by a load that acquires, so whoever finds a node finds it zeroed. */
 #include "xmalloc.cl"

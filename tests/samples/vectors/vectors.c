@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Vectors that grow by xmcRealloc: each work-item has one, as long as its Collatz sequence. */
 #include "sample.h"
 #include "vectors.cl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernels of vectors.c: each work-item has a vector whose length nobody knows in advance. */
 #include "xmalloc.cl"
 

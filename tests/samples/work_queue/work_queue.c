@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A queue of work whose items make further items: boards with n queens that do not attack each other. The host puts one
  * empty board into the queue. Each launch serves what is there and fills the next queue, until none is left. The host
  * counts the solutions by recursion. */

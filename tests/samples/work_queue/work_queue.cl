@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernel of work_queue.c. An item is a block of the heap: a chess board with queens on its first rows. Serving
  * it makes an item for each place where the next queen is safe, and frees it.
  */
