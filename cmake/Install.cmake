@@ -11,6 +11,10 @@ install(TARGETS xmalloc EXPORT xmallocTargets
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(XMALLOC_BUILD_TOOLS)
+  if(BUILD_SHARED_LIBS AND NOT XMALLOC_DEB) # a Debian package's library is where the system looks
+    file(RELATIVE_PATH XMALLOC_LIB_FROM_BIN /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+    set_target_properties(xmc-info xmc-heap PROPERTIES INSTALL_RPATH "$ORIGIN/${XMALLOC_LIB_FROM_BIN}")
+  endif()
   install(TARGETS xmc-info xmc-heap RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 endif()
 install(FILES include/xmalloc.h include/xmalloc.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
