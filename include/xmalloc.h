@@ -8,10 +8,22 @@
  *
  * It follows OpenCL's conventions: functions return a cl_int status or write it to errcode_ret, which may
  * be NULL; objects are counted by retain and release; sizes are bytes. A status is CL_SUCCESS, an error of
- * OpenCL, or one of the XMC_ errors below. Any function may be called from any thread, except that one
- * heap must not be reset while another thread uses it. Functions that take a command queue first wait for
+ * OpenCL, or one of the XMC_ errors below. Functions that take a command queue first wait for
  * everything in that queue; NULL means a queue of the heap's own, for which work in other queues must
  * have ended. Kernels see a heap as it was left by commands that ended before they started.
+ *
+ * Threads. Any function may be called from any thread at any time, also on one heap by several threads, if each of them
+ * has a reference to it (xmcRetainHeap): a heap must not go while another thread is in a call. On one heap
+ *
+ *   xmcMapHeap, xmcUnmapHeap, xmcResetHeap, xmcSaveHeap, and the        one at a time; a call waits for the one before. Code
+ *   inspectors (xmcGetHeapStats, xmcCheckHeap, xmcForEachBlock,         of the user's, callbacks and streams, runs after the
+ *   xmcReportLeaks, xmcWriteHeap..., xmcGetHeapText)                    wait and may call any function
+ *   xmcHost... calls                                                    never wait; see there for an unmap or reset meanwhile
+ *   all others                                                          as if alone
+ *
+ * A heap is quiet if nobody allocates or frees, in a kernel or on the host. An inspector or a save of one that is not tells a
+ * mixture of what it was and what it becomes, or XMC_HEAP_CORRUPT, but does no harm. As OpenCL has it, one kernel object must
+ * not have its arguments set by two threads at the same time.
  *
  * Later versions may add members at the end of the structs that the library fills. So the library is told the size
  * of the caller's struct, and a program and a library of different versions understand each other: the library
@@ -148,7 +160,8 @@ XMALLOC_EXPORT cl_int xmcRetainHeap(xmc_heap heap);
  * queues first.) Error: XMC_INVALID_HEAP. */
 XMALLOC_EXPORT cl_int xmcReleaseHeap(xmc_heap heap);
 
-/* Forgets every block and every count: the heap is as new. Waits for the queue before and after.
+/* Forgets every block and every count: the heap is as new. Waits for the queue before and after, and until the host calls of
+ * other threads have returned.
  * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH (queue of another device or context), XMC_HEAP_MAPPED, OpenCL's. */
 XMALLOC_EXPORT cl_int xmcResetHeap(xmc_heap heap, cl_command_queue queue);
 
@@ -195,8 +208,11 @@ XMALLOC_EXPORT cl_int xmcGetHeapInfo(xmc_heap heap, xmc_heap_info name, size_t s
  *
  * Where the info XMC_HEAP_HOST_ALWAYS is CL_TRUE (fine-grained SVM with atomics) they work at any time, while
  * kernels run on the heap as well. Other heaps must be mapped: between xmcMapHeap and xmcUnmapHeap the arena
- * is the host's, and no kernel may run on it. Without a map they return NULL or 0 and XMC_HEAP_NOT_MAPPED.
- * Addresses are the host's, valid until the unmap; what is to be found again is kept as an xmcRef.
+ * is the host's, and no kernel may run on it. Without a map they return NULL or 0 and XMC_HEAP_NOT_MAPPED; so
+ * do calls that begin while another thread unmaps the heap, or resets one that needs no map, and that thread waits until the calls
+ * that began earlier have returned.
+ * Addresses are the host's, valid until the unmap; what is to be found again is kept as an xmcRef. Blocks must not be read or
+ * written after that.
  *
  * Debug heaps are for kernels: all but the references return NULL or 0 and XMC_HEAP_IS_DEBUG.
  *
@@ -212,8 +228,8 @@ typedef uint64_t xmcRef;
  * mapped), XMC_HEAP_CORRUPT (the header was overwritten; the heap stays unmapped), OpenCL's. While it is mapped the heap can be inspected and saved, not reset or released. */
 XMALLOC_EXPORT cl_int xmcMapHeap(xmc_heap heap, cl_command_queue queue);
 
-/* Ends the map and waits; kernels enqueued after that see what the host did. No thread may be in a host call on
- * a heap that needs the map. Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_NOT_MAPPED, OpenCL's. */
+/* Ends the map and waits; kernels enqueued after that see what the host did. On a heap that needs the map it first
+ * waits until the host calls of other threads have returned. Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_NOT_MAPPED, OpenCL's. */
 XMALLOC_EXPORT cl_int xmcUnmapHeap(xmc_heap heap, cl_command_queue queue);
 
 /* Allocates `size` bytes, aligned to 16. NULL with CL_SUCCESS for size 0. */
@@ -388,9 +404,11 @@ XMALLOC_EXPORT cl_int xmcForEachBlockSized(xmc_heap heap, cl_command_queue queue
                                            xmc_block_callback callback, void *data);
 
 /* Calls back for each live block, by ascending reference. Blocks that lanes share by compartments are one. The
- * heap must be quiet; the callback may do as it likes with it. Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH,
- * XMC_HEAP_CORRUPT (the header or the tables say what cannot be, and no block is told; xmcCheckHeap says what),
- * CL_INVALID_VALUE (no callback, or a block's size less than in version 0.1), CL_OUT_OF_HOST_MEMORY, OpenCL's. */
+ * heap must be quiet. The blocks are those that were live when the call began, so the callback may do as it likes with
+ * the heap, which includes to release it; of a debug heap all blocks are read before the first callback, into 24 bytes of
+ * memory for each. Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_CORRUPT (the header or the tables say what cannot
+ * be, and no block is told; xmcCheckHeap says what), CL_INVALID_VALUE (no callback, or a block's size less than in version
+ * 0.1), CL_OUT_OF_HOST_MEMORY, OpenCL's. */
 static inline cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback callback,
                                      void *data) {
   return xmcForEachBlockSized(heap, queue, sizeof(xmc_block), callback, data);
