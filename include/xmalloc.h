@@ -15,11 +15,11 @@
  * Threads. Any function may be called from any thread at any time, also on one heap by several threads, if each of them
  * has a reference to it (xmcRetainHeap): a heap must not go while another thread is in a call. On one heap
  *
- *   xmcMapHeap, xmcUnmapHeap, xmcResetHeap, xmcSaveHeap, and the        one at a time; a call waits for the one before. Code
- *   inspectors (xmcGetHeapStats, xmcCheckHeap, xmcForEachBlock,         of the user's, callbacks and streams, runs after the
- *   xmcReportLeaks, xmcWriteHeap..., xmcGetHeapText)                    wait and may call any function
- *   xmcHost... calls                                                    never wait; see there for an unmap or reset meanwhile
- *   all others                                                          as if alone
+ *   xmcMapHeap, xmcUnmapHeap, xmcResetHeap, xmcSaveHeap and the    one at a time: a call waits for those before it. Callbacks
+ *   inspectors (xmcGetHeapStats, xmcCheckHeap, xmcForEachBlock,     and writes to streams come after that; they hold nobody
+ *   xmcReportLeaks, xmcWriteHeap..., xmcGetHeapText)                up and may call any function
+ *   xmcHost... calls                                                never wait; for an unmap or reset meanwhile see there
+ *   all others                                                      as if alone
  *
  * A heap is quiet if nobody allocates or frees, in a kernel or on the host. An inspector or a save of one that is not tells a
  * mixture of what it was and what it becomes, or XMC_HEAP_CORRUPT, but does no harm. As OpenCL has it, one kernel object must
