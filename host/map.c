@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Map and unmap, and who may touch the arena when.
  *
  *   xmcMapHeap, xmcUnmapHeap, xmcResetHeap, xmcSaveHeap, inspectors   hold the heap's lock: one at a time

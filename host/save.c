@@ -23,7 +23,8 @@ static cl_int get_arena(void *data, xmc_u64 offset, xmc_u64 bytes, void *to) {
 }
 
 /* Checks the heap and writes it to the temporary file, which it creates. */
-static cl_int write_heap(xmc_heap heap, cl_command_queue queue, const char *path, xmc_replacement *replacement) {
+static cl_int write_heap(xmc_heap heap, cl_command_queue queue, const char *path,
+                         xmc_replacement *replacement) {
   xmc_saved saved = {heap, queue};
   xmc_heap_report report = {0};
   xmcHeap *meta = NULL;

@@ -12,18 +12,19 @@
  * everything in that queue; NULL means a queue of the heap's own, for which work in other queues must
  * have ended. Kernels see a heap as it was left by commands that ended before they started.
  *
- * Threads. Any function may be called from any thread at any time, also on one heap by several threads, if each of them
- * has a reference to it (xmcRetainHeap): a heap must not go while another thread is in a call. On one heap
+ * Threads. Any function may be called from any thread at any time, also on one heap by several threads if each of
+ * them has a reference to it (xmcRetainHeap): a heap must not go while another thread is in a call. On one heap
  *
- *   xmcMapHeap, xmcUnmapHeap, xmcResetHeap, xmcSaveHeap and the    one at a time: a call waits for those before it. Callbacks
- *   inspectors (xmcGetHeapStats, xmcCheckHeap, xmcForEachBlock,     and writes to streams come after that; they hold nobody
- *   xmcReportLeaks, xmcWriteHeap..., xmcGetHeapText)                up and may call any function
- *   xmcHost... calls                                                never wait; for an unmap or reset meanwhile see there
- *   all others                                                      as if alone
+ *   xmcMapHeap, xmcUnmapHeap, xmcResetHeap, xmcSaveHeap     run one at a time, and wait for those before them.
+ *   and the inspectors (xmcGetHeapStats, xmcCheckHeap,      Callbacks and writes to streams come after the
+ *   xmcForEachBlock, xmcReportLeaks, xmcWriteHeapStats,     heap was read; they hold nobody up and may call
+ *   xmcWriteHeapMap, xmcGetHeapText)                        any function
+ *   xmcHost... calls                                        never wait; for an unmap or reset meanwhile see there
+ *   all others                                              run as if alone
  *
- * A heap is quiet if nobody allocates or frees, in a kernel or on the host. An inspector or a save of one that is not tells a
- * mixture of what it was and what it becomes, or XMC_HEAP_CORRUPT, but does no harm. As OpenCL has it, one kernel object must
- * not have its arguments set by two threads at the same time.
+ * A heap is quiet if nobody allocates or frees, in a kernel or on the host. An inspector or a save of one that is
+ * not quiet tells a mixture of what it was and what it becomes, or XMC_HEAP_CORRUPT, but does no harm. As OpenCL has
+ * it, one kernel object must not have its arguments set by two threads at the same time.
  *
  * Later versions may add members at the end of the structs that the library fills. So the library is told the size
  * of the caller's struct, and a program and a library of different versions understand each other: the library

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Code of the user's that the library calls, as the callback of a listing or behind a stream, may do as it likes with the
  * heap: use it, change it, release it. What it is told is the heap as it was when the call began. */
 #include "support/harness.h"

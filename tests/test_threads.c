@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* All that host threads may do with one heap at the same time: every pair of operations, then all at once, and heaps that go
  * with the last thread's reference. Every operation ends with a status that its header names, every heap is intact after
  * it. Under ThreadSanitizer nothing may race.
@@ -100,7 +101,7 @@ static cl_int do_info(worker *w) {
   cl_int status = CL_SUCCESS;
   for (name = XMC_HEAP_BACKING; name <= XMC_HEAP_DEBUG && status == CL_SUCCESS; name++)
     status = xmcGetHeapInfo(w->heap, name, sizeof value, value, NULL);
-  for (name = XMC_HEAP_REFERENCE_COUNT; name <= XMC_HEAP_DEFAULTS && status == CL_SUCCESS; name++)
+  for (name = XMC_HEAP_REFERENCE_COUNT; name <= XMC_HEAP_ARGUMENT && status == CL_SUCCESS; name++)
     status = xmcGetHeapInfo(w->heap, name, sizeof value, value, NULL);
   return status;
 }
