@@ -39,7 +39,8 @@ void xmc_tell_news(xmc_heap heap, const xmc_news *news) {
   unsigned i;
   for (i = 0; news->callback && i < XMC_EVENTS; i++)
     if (news->kinds >> i & 1u)
-      news->callback(heap, XMC_EVENT_FAILED_REQUEST + i, news->events[i].value, news->events[i].id, news->data);
+      news->callback(heap, XMC_EVENT_FAILED_REQUEST + i, news->events[i].value, news->events[i].id,
+                     news->data);
 }
 
 void xmc_look_for_events(xmc_heap heap, cl_command_queue queue) {

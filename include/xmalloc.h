@@ -471,8 +471,8 @@ typedef void(CL_CALLBACK *xmc_event_callback)(xmc_heap heap, xmc_heap_event even
  *
  * The callback runs in the thread that called the host function, before that returns, and the library holds no lock
  * then. If several threads look at a heap at the same time, one of them calls back, and another one may return
- * before it has. The callback may call any function on the heap except xmcRetainHeap, xmcReleaseHeap, xmcResetHeap,
- * xmcMapHeap and xmcUnmapHeap. `data` is handed through, and must live as long as the callback is set.
+ * before it has. The callback may do as it likes with the heap, which includes to release it; only if xmcReleaseHeap
+ * calls it, because the heap is to be destroyed, it must neither retain nor release nor map it. `data` is handed through, and must live as long as the callback is set.
  * Error: XMC_INVALID_HEAP. */
 XMALLOC_EXPORT cl_int xmcSetHeapCallback(xmc_heap heap, xmc_event_callback callback, void *data);
 

@@ -46,6 +46,12 @@ static listing new_heap(test_env *env, int level, int (*act)(listing *l)) {
   return l;
 }
 
+static void fail_request(test_env *env, const listing *l) {
+  cl_mem ref = test_buffer(env, sizeof(cl_ulong), NULL);
+  test_launch(env, test_kernel(env, l->heap, "debug.cl", "debug_malloc", NULL), 1, 1, "hUm", l->heap,
+              (cl_ulong)1 << 40, ref);
+}
+
 static void is_same(const listing *l, const listing *before) {
   assert_int_equal(l->failed, 0);
   assert_int_equal(l->count, BLOCKS);
@@ -140,8 +146,75 @@ static void released_by_stream(test_env *env) {
     }
 }
 
+/* ---- the first failure is told ---- */
+
+static void CL_CALLBACK release_at_event(xmc_heap heap, xmc_heap_event event, cl_ulong value, cl_ulong id,
+                                         void *data) {
+  listing *l = data;
+  (void)heap;
+  (void)id;
+  if (l->count++ == 0)
+    l->failed = event != XMC_EVENT_FAILED_REQUEST || value != (cl_ulong)1 << 40 || use_and_release(l);
+}
+
+static cl_int do_stats(const listing *l) {
+  xmc_heap_stats stats;
+  return xmcGetHeapStats(l->heap, l->queue, &stats);
+}
+static cl_int do_check(const listing *l) { return xmcCheckHeap(l->heap, l->queue, NULL); }
+static cl_int do_map(const listing *l) { return xmcMapHeap(l->heap, l->queue); }
+static cl_int do_reset(const listing *l) { return xmcResetHeap(l->heap, l->queue); }
+static cl_int do_list(const listing *l) {
+  listing inner = {.heap = l->heap};
+  return xmcForEachBlock(l->heap, l->queue, remember, &inner);
+}
+
+static int unmap_and_use(listing *l) {
+  return xmcUnmapHeap(l->heap, l->queue) != CL_SUCCESS || xmcResetHeap(l->heap, l->queue) != CL_SUCCESS;
+}
+
+static void CL_CALLBACK unmap_at_event(xmc_heap heap, xmc_heap_event event, cl_ulong value, cl_ulong id,
+                                       void *data) {
+  listing *l = data;
+  (void)heap;
+  (void)event;
+  (void)value;
+  (void)id;
+  if (l->count++ == 0)
+    l->failed = unmap_and_use(l);
+}
+
+static void released_by_event(test_env *env) {
+  static cl_int (*const calls[])(const listing *) = {do_stats, do_check, do_list};
+  size_t i;
+  for (i = 0; i < sizeof calls / sizeof *calls; i++) {
+    listing l = new_heap(env, i % 2 ? XMC_DEBUG_MAX : 0, NULL);
+    fail_request(env, &l);
+    CL_OK(xmcSetHeapCallback(l.heap, release_at_event, &l));
+    test_heap_forget(env, l.heap);
+    CL_OK(calls[i](&l));
+    assert_int_equal(l.failed, 0);
+    assert_int_equal(l.count, 1);
+  }
+}
+
+/* Map, unmap and reset call back when they are done. */
+static void unmapped_by_event(test_env *env) {
+  listing l = new_heap(env, 0, NULL);
+  fail_request(env, &l);
+  CL_OK(xmcSetHeapCallback(l.heap, unmap_at_event, &l));
+  CL_OK(do_map(&l));
+  assert_int_equal(l.failed, 0);
+  assert_int_equal(l.count, 1);
+  assert_int_equal(xmcUnmapHeap(l.heap, NULL), XMC_HEAP_NOT_MAPPED);
+  CL_OK(do_reset(&l));
+  assert_int_equal(l.count, 1);
+  CL_OK(clReleaseCommandQueue(l.queue));
+}
+
 int main(int argc, char **argv) {
   static const test_case cases[] = {TEST(changed, SPREAD_ONE), TEST(released, SPREAD_ONE),
-                                    TEST(released_by_stream, SPREAD_ONE)};
+                                    TEST(released_by_stream, SPREAD_ONE), TEST(released_by_event, SPREAD_ONE),
+                                    TEST(unmapped_by_event, SPREAD_ONE)};
   return test_main("callbacks", cases, sizeof cases / sizeof *cases, argc, argv);
 }
