@@ -84,6 +84,9 @@ cl_int xmc_arena_map(xmc_heap heap, cl_command_queue queue, xmcHeap **arena) {
   cl_int status = xmc_arena_begin(heap, &queue, 0, 0);
   if (status != CL_SUCCESS)
     return status;
+  /* Map and unmap are of one queue, whichever the callers name: with queues of two sub-devices Intel's CPU runtime
+   * lets a kernel's writes arrive after the kernel has ended (seen with 2026.2). */
+  queue = heap->queue;
   bytes = (size_t)heap->header.bytes;
   if (!heap->svm) {
     *arena = clEnqueueMapBuffer(queue, heap->buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, NULL,
@@ -97,9 +100,10 @@ cl_int xmc_arena_map(xmc_heap heap, cl_command_queue queue, xmcHeap **arena) {
 }
 
 cl_int xmc_arena_unmap(xmc_heap heap, cl_command_queue queue, xmcHeap *arena) {
-  cl_int status = xmc_arena_queue(heap, queue, &queue);
+  cl_int status = xmc_arena_begin(heap, &queue, 0, 0);
   if (status != CL_SUCCESS)
     return status;
+  queue = heap->queue;
   if (!heap->svm)
     status = clEnqueueUnmapMemObject(queue, heap->buffer, arena, 0, NULL, NULL);
   else if (heap->settings.backing != XMC_BACKING_SVM_FINE)

@@ -250,7 +250,7 @@ cl_int xmc_arena_write(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xm
                        const void *from);
 
 /* The whole arena in host memory, for host code to read and write; kernels must not run on it until it is
- * unmapped with the same queue (fine-grained SVM: they may). */
+ * unmapped (fine-grained SVM: they may). */
 cl_int xmc_arena_map(xmc_heap heap, cl_command_queue queue, xmcHeap **arena);
 cl_int xmc_arena_unmap(xmc_heap heap, cl_command_queue queue, xmcHeap *arena);
 
