@@ -10,6 +10,10 @@ if(XMALLOC_AWK)
   file(MAKE_DIRECTORY ${XMALLOC_MAN_DIR})
   execute_process(COMMAND ${XMALLOC_AWK} -v folder=${XMALLOC_MAN_DIR} -v version=${PROJECT_VERSION}
                           -f ${PROJECT_SOURCE_DIR}/cmake/man.awk ${PROJECT_SOURCE_DIR}/include/README.md)
+  if(XMALLOC_DEB) # Debian's manual pages are compressed.
+    file(GLOB pages ${XMALLOC_MAN_DIR}/*.3xmc)
+    execute_process(COMMAND gzip -9n ${pages} COMMAND_ERROR_IS_FATAL ANY)
+  endif()
 endif()
 if(XMALLOC_INSTALL)
   install(FILES include/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)

@@ -9,7 +9,7 @@
 
 typedef struct xmc_block_walk {
   xmcHeap *meta;
-  xmc_window *window;
+  const xmc_debug_block *debug; /* of the next block, or NULL */
   xmc_block_callback callback;
   void *data;
   int stop;
@@ -17,15 +17,15 @@ typedef struct xmc_block_walk {
 
 static void tell(xmc_block_walk *walk, xmc_u64 offset, xmc_u64 bytes, xmc_u32 cls) {
   xmc_block block = {walk->meta->data + offset, bytes, bytes, cls, 0, NULL};
-  xmc_debug_block debug;
+  const xmc_debug_block *debug = walk->debug ? walk->debug++ : NULL;
   char file[32];
   if (walk->stop)
     return;
-  if (walk->window && xmc_debug_look(walk->window, walk->meta, block.ref, bytes, &debug)) {
-    block.ref += debug.front;
-    block.size = block.usable = debug.size;
-    block.line = debug.site & 0xffffu;
-    block.file = xmc_debug_file(debug.site, file);
+  if (debug && debug->front) {
+    block.ref += debug->front;
+    block.size = block.usable = debug->size;
+    block.line = debug->site & 0xffffu;
+    block.file = xmc_debug_file(debug->site, file);
   }
   walk->stop = walk->callback(&block, walk->data);
 }
@@ -39,8 +39,8 @@ static void tell_superblock(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 
       tell(walk, offset + (xmc_u64)i * bytes, bytes, run->cls);
 }
 
-void xmc_blocks_meta(xmcHeap *meta, xmc_window *window, xmc_block_callback callback, void *data) {
-  xmc_block_walk walk = {meta, meta->debug ? window : NULL, callback, data, 0};
+void xmc_blocks_meta(xmcHeap *meta, const xmc_debug_block *debug, xmc_block_callback callback, void *data) {
+  xmc_block_walk walk = {meta, debug, callback, data, 0};
   xmc_run run;
   xmc_u32 page;
   for (page = 0; page < meta->pages && !walk.stop; page += run.pages) {
@@ -51,20 +51,24 @@ void xmc_blocks_meta(xmcHeap *meta, xmc_window *window, xmc_block_callback callb
   }
 }
 
-cl_int xmc_visit_meta(xmc_heap heap, cl_command_queue queue, xmc_meta_visitor visit, void *data) {
+cl_int xmc_visit_meta(xmc_heap heap, cl_command_queue queue, int blocks, xmc_meta_visitor visit, void *data) {
+  xmc_debug_block *debug = NULL;
   xmcHeap *meta = NULL;
-  xmc_window window;
   int intact = 0;
-  cl_int status = xmc_walk_open(heap, queue, &meta, &intact);
+  cl_int status = xmc_lock_heap(heap, &queue);
   if (status != CL_SUCCESS)
     return status;
-  xmc_window_open(&window, heap, queue);
-  status = intact ? xmc_walk_believe(meta, 0) : XMC_HEAP_CORRUPT;
+  status = xmc_walk_open(heap, queue, &meta, &intact);
   if (status == CL_SUCCESS)
-    status = visit(meta, &window, data);
-  xmc_window_close(&window);
+    status = intact ? xmc_walk_believe(meta, blocks) : XMC_HEAP_CORRUPT;
+  if (status == CL_SUCCESS && blocks && meta->debug)
+    status = xmc_debug_read(heap, queue, meta, &debug);
+  xmc_unlock_heap(heap);
+  if (status == CL_SUCCESS)
+    status = visit(meta, debug, data);
+  free(debug);
   free(meta);
-  return status == CL_SUCCESS ? window.status : status;
+  return status;
 }
 
 typedef struct xmc_each {
@@ -80,11 +84,9 @@ static int CL_CALLBACK show_block(const xmc_block *block, void *data) {
   return each->callback(each->block, each->data);
 }
 
-static cl_int visit_each(xmcHeap *meta, xmc_window *window, void *data) {
-  cl_int status = xmc_walk_believe(meta, 1);
-  if (status == CL_SUCCESS)
-    xmc_blocks_meta(meta, window, show_block, data);
-  return status;
+static cl_int visit_each(xmcHeap *meta, const xmc_debug_block *debug, void *data) {
+  xmc_blocks_meta(meta, debug, show_block, data);
+  return CL_SUCCESS;
 }
 
 cl_int xmcForEachBlockSized(xmc_heap heap, cl_command_queue queue, size_t size, xmc_block_callback callback,
@@ -95,7 +97,7 @@ cl_int xmcForEachBlockSized(xmc_heap heap, cl_command_queue queue, size_t size, 
     return CL_INVALID_VALUE;
   if (!(each.block = malloc(size)))
     return CL_OUT_OF_HOST_MEMORY;
-  status = xmc_visit_meta(heap, queue, visit_each, &each);
+  status = xmc_visit_meta(heap, queue, 1, visit_each, &each);
   free(each.block);
   return status;
 }
@@ -126,11 +128,11 @@ static int CL_CALLBACK count_leak(const xmc_block *block, void *data) {
   return 0;
 }
 
-void xmc_leaks_meta(xmcHeap *meta, xmc_window *window, FILE *file) {
+void xmc_leaks_meta(xmcHeap *meta, const xmc_debug_block *debug, FILE *file) {
   xmc_leaks leaks = {0, 0, {0}, {0}, {{0}}, {{0}}};
   char a[XMC_TEXT_BYTES], b[XMC_TEXT_BYTES];
   xmc_u32 i;
-  xmc_blocks_meta(meta, window, count_leak, &leaks);
+  xmc_blocks_meta(meta, debug, count_leak, &leaks);
   if (leaks.blocks == 0) {
     fprintf(file, "XMalloc: no block is allocated\n");
     return;

@@ -230,22 +230,32 @@ static cl_int check_red_zones(xmc_checker *c, xmc_heap heap, cl_command_queue qu
   return c->report->problems ? XMC_HEAP_CORRUPT : CL_SUCCESS;
 }
 
+/* The caller has the heap's lock. */
+static cl_int check_heap(xmc_checker *c, xmc_heap heap, cl_command_queue queue) {
+  int intact = 0;
+  cl_int status = xmc_walk_open(heap, queue, &c->meta, &intact);
+  if (status != CL_SUCCESS)
+    return status;
+  if (!intact)
+    xmc_report_problem(c, XMC_PROBLEM_HEADER, 0, "the header is not the one the heap was made with");
+  status = xmc_check_meta(c->meta, c->report);
+  if (status == CL_SUCCESS && heap->settings.debug >= 2)
+    status = check_red_zones(c, heap, queue);
+  free(c->meta);
+  return status;
+}
+
 cl_int xmcCheckHeapSized(xmc_heap heap, cl_command_queue queue, size_t size, xmc_heap_report *report) {
   xmc_heap_report found = {0};
   xmc_checker c = {NULL, &found, NULL};
-  int intact = 0;
   cl_int status;
   if (report && size < XMC_LEAST_REPORT_BYTES)
     return CL_INVALID_VALUE;
-  if ((status = xmc_walk_open(heap, queue, &c.meta, &intact)) != CL_SUCCESS)
-    goto cleanup;
-  if (!intact)
-    xmc_report_problem(&c, XMC_PROBLEM_HEADER, 0, "the header is not the one the heap was made with");
-  status = xmc_check_meta(c.meta, c.report);
-  if (status == CL_SUCCESS && heap->settings.debug >= 2)
-    status = check_red_zones(&c, heap, queue);
-cleanup:
-  free(c.meta);
+  status = xmc_lock_heap(heap, &queue);
+  if (status == CL_SUCCESS) {
+    status = check_heap(&c, heap, queue);
+    xmc_unlock_heap(heap);
+  }
   if (report)
     xmc_copy_sized(report, size, &found, sizeof found);
   return status;

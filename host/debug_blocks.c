@@ -55,6 +55,40 @@ int xmc_debug_look(xmc_window *window, const xmcHeap *meta, xmc_u64 ref, xmc_u64
   return block->front >= XMC_DEBUG_HEADER_BYTES && block->front <= room && block->size <= room - block->front;
 }
 
+typedef struct xmc_debug_reader {
+  xmc_window window;
+  const xmcHeap *meta;
+  xmc_debug_block *blocks;
+  size_t count;
+} xmc_debug_reader;
+
+static int CL_CALLBACK count_block(const xmc_block *block, void *data) {
+  (void)block;
+  ++*(size_t *)data;
+  return 0;
+}
+
+static int CL_CALLBACK read_block(const xmc_block *plain, void *data) {
+  xmc_debug_reader *reader = data;
+  xmc_debug_block *block = &reader->blocks[reader->count++];
+  if (!xmc_debug_look(&reader->window, reader->meta, plain->ref, plain->usable, block))
+    block->front = 0;
+  return reader->window.status != CL_SUCCESS;
+}
+
+cl_int xmc_debug_read(xmc_heap heap, cl_command_queue queue, xmcHeap *meta, xmc_debug_block **blocks) {
+  xmc_debug_reader reader = {.meta = meta};
+  size_t count = 0;
+  xmc_blocks_meta(meta, NULL, count_block, &count);
+  *blocks = reader.blocks = malloc((count + 1u) * sizeof *reader.blocks);
+  if (!reader.blocks)
+    return CL_OUT_OF_HOST_MEMORY;
+  xmc_window_open(&reader.window, heap, queue);
+  xmc_blocks_meta(meta, NULL, read_block, &reader);
+  xmc_window_close(&reader.window);
+  return reader.window.status;
+}
+
 /* What xmcCreateProgramWithSource calls a user's source is the one name the host knows. */
 const char *xmc_debug_file(xmc_u32 site, char *name) {
   if (site == 0)

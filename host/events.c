@@ -5,12 +5,6 @@
  */
 #include "internal.h"
 
-enum { XMC_EVENTS = XMC_EVENT_USE_AFTER_FREE - XMC_EVENT_FAILED_REQUEST + 1 };
-
-typedef struct xmc_event {
-  xmc_u64 count, value, id;
-} xmc_event;
-
 /* References are kept in the header as one more than they are. */
 static xmc_u64 ref_of(xmc_u64 kept) { return kept ? kept - 1u : 0; }
 
@@ -25,23 +19,28 @@ static void events_of(const xmcHeap *header, xmc_event events[XMC_EVENTS]) {
     events[i] = found[i];
 }
 
-void xmc_tell_events(xmc_heap heap, const xmcHeap *header) {
+void xmc_note_events(xmc_heap heap, const xmcHeap *header) {
   xmc_event events[XMC_EVENTS];
-  xmc_event_callback callback;
-  unsigned news = 0, i;
-  void *data;
+  unsigned i;
   events_of(header, events);
   pthread_mutex_lock(&heap->event_lock);
-  callback = heap->event_callback;
-  data = heap->event_data;
-  for (i = 0; callback && i < XMC_EVENTS; i++)
-    if (events[i].count && !(heap->events_told >> i & 1u))
-      news |= 1u << i;
-  heap->events_told |= news;
+  heap->news.callback = heap->event_callback;
+  heap->news.data = heap->event_data;
+  for (i = 0; heap->event_callback && i < XMC_EVENTS; i++)
+    if (events[i].count && !(heap->events_told >> i & 1u)) {
+      heap->events_told |= 1u << i;
+      heap->news.kinds |= 1u << i;
+      heap->news.events[i] = events[i];
+    }
   pthread_mutex_unlock(&heap->event_lock);
-  for (i = 0; i < XMC_EVENTS; i++)
-    if (news >> i & 1u)
-      callback(heap, XMC_EVENT_FAILED_REQUEST + i, events[i].value, events[i].id, data);
+}
+
+void xmc_tell_news(xmc_heap heap, const xmc_news *news) {
+  unsigned i;
+  for (i = 0; news->callback && i < XMC_EVENTS; i++)
+    if (news->kinds >> i & 1u)
+      news->callback(heap, XMC_EVENT_FAILED_REQUEST + i, news->events[i].value, news->events[i].id,
+                     news->data);
 }
 
 void xmc_look_for_events(xmc_heap heap, cl_command_queue queue) {
@@ -52,7 +51,7 @@ void xmc_look_for_events(xmc_heap heap, cl_command_queue queue) {
   pthread_mutex_unlock(&heap->event_lock);
   if (wanted && xmc_arena_read(heap, queue, 0, sizeof header, &header) == CL_SUCCESS &&
       xmc_is_geometry_of(heap, &header))
-    xmc_tell_events(heap, &header);
+    xmc_note_events(heap, &header);
 }
 
 void xmc_forget_events(xmc_heap heap) {

@@ -100,7 +100,7 @@ static void xmc_open_to_host(xmc_heap heap) {
                       (heap->probe.svm & CL_DEVICE_SVM_ATOMICS) &&
                       (heap->probe.svm_scope || !heap->probe.gpu);
   if (heap->host_always)
-    atomic_store(&heap->host, heap->svm);
+    xmc_gate_open(&heap->gate, heap->svm);
 }
 
 /* ---- the arena's contents ---- */
@@ -157,7 +157,7 @@ static cl_int xmc_initialise(xmc_heap heap, cl_command_queue queue) {
 
 static void xmc_destroy(xmc_heap heap) {
   heap->tag = 0;
-  pthread_mutex_destroy(&heap->map_lock);
+  pthread_mutex_destroy(&heap->lock);
   pthread_mutex_destroy(&heap->event_lock);
   if (heap->queue)
     clFinish(heap->queue);
@@ -235,8 +235,7 @@ xmc_heap xmc_make_heap(cl_context context, cl_device_id device, const xmc_heap_p
   if (!heap)
     goto cleanup;
   atomic_init(&heap->references, 1);
-  atomic_init(&heap->host, NULL);
-  pthread_mutex_init(&heap->map_lock, NULL);
+  pthread_mutex_init(&heap->lock, NULL);
   pthread_mutex_init(&heap->event_lock, NULL);
   heap->tag = XMC_HEAP_TAG;
   heap->settings = settings;
@@ -276,6 +275,7 @@ cl_int xmcRetainHeap(xmc_heap heap) {
 }
 
 cl_int xmcReleaseHeap(xmc_heap heap) {
+  cl_command_queue queue = NULL;
   cl_int status = xmc_check_handle(heap);
   cl_uint seen;
   if (status != CL_SUCCESS)
@@ -287,7 +287,10 @@ cl_int xmcReleaseHeap(xmc_heap heap) {
   while (!atomic_compare_exchange_weak_explicit(&heap->references, &seen, seen - 1, memory_order_acq_rel,
                                                 memory_order_relaxed));
   if (seen == 1) {
-    xmc_look_for_events(heap, NULL);
+    if (xmc_lock_heap(heap, &queue) == CL_SUCCESS) {
+      xmc_look_for_events(heap, queue);
+      xmc_unlock_heap(heap);
+    }
     xmc_show_at_release(heap);
     xmc_destroy(heap);
   }
@@ -295,15 +298,20 @@ cl_int xmcReleaseHeap(xmc_heap heap) {
 }
 
 cl_int xmcResetHeap(xmc_heap heap, cl_command_queue queue) {
-  cl_int status = xmc_arena_queue(heap, queue, &queue);
-  if (status == CL_SUCCESS && xmc_is_mapped(heap))
-    status = XMC_HEAP_MAPPED;
-  if (status == CL_SUCCESS)
-    status = clFinish(queue);
+  xmcHeap *arena;
+  cl_int status = xmc_lock_heap(heap, &queue);
   if (status != CL_SUCCESS)
     return status;
-  xmc_look_for_events(heap, queue);
-  xmc_forget_events(heap);
-  /* The helpers are built for the heap's own device; the queue may be of another sub-device. */
-  return xmc_initialise(heap, heap->queue);
+  if (heap->mapped) {
+    status = XMC_HEAP_MAPPED;
+  } else {
+    xmc_look_for_events(heap, queue);
+    xmc_forget_events(heap);
+    arena = xmc_gate_close(&heap->gate); /* which is open only where host calls need no map */
+    /* The helpers are built for the heap's own device; the queue may be of another sub-device. */
+    status = xmc_initialise(heap, heap->queue);
+    xmc_gate_open(&heap->gate, arena);
+  }
+  xmc_unlock_heap(heap);
+  return status;
 }

@@ -7,28 +7,26 @@
 
 /* ---- the writers: visitors whose data is a FILE ---- */
 
-static cl_int write_table(xmcHeap *meta, xmc_window *window, void *file) {
-  (void)window;
+static cl_int write_table(xmcHeap *meta, const xmc_debug_block *debug, void *file) {
+  (void)debug;
   xmc_table_meta(meta, file, xmc_has_colours(file));
   return CL_SUCCESS;
 }
 
-static cl_int write_json(xmcHeap *meta, xmc_window *window, void *file) {
-  (void)window;
+static cl_int write_json(xmcHeap *meta, const xmc_debug_block *debug, void *file) {
+  (void)debug;
   xmc_json_meta(meta, file);
   return CL_SUCCESS;
 }
 
-static cl_int write_leaks(xmcHeap *meta, xmc_window *window, void *file) {
-  cl_int status = xmc_walk_believe(meta, 1);
-  if (status == CL_SUCCESS)
-    xmc_leaks_meta(meta, window, file);
-  return status;
+static cl_int write_leaks(xmcHeap *meta, const xmc_debug_block *debug, void *file) {
+  xmc_leaks_meta(meta, debug, file);
+  return CL_SUCCESS;
 }
 
-static cl_int write_map(xmcHeap *meta, xmc_window *window, void *file) {
+static cl_int write_map(xmcHeap *meta, const xmc_debug_block *debug, void *file) {
   xmc_map *map = malloc(sizeof *map);
-  (void)window;
+  (void)debug;
   if (!map)
     return CL_OUT_OF_HOST_MEMORY;
   xmc_map_meta(meta, map);
@@ -52,10 +50,14 @@ static xmc_meta_visitor writer_of(xmc_heap_text what) {
   }
 }
 
+static cl_int write_to(FILE *file, xmc_heap heap, cl_command_queue queue, xmc_heap_text what) {
+  return xmc_visit_meta(heap, queue, what == XMC_TEXT_LEAKS, writer_of(what), file);
+}
+
 /* ---- to a stream ---- */
 
 cl_int xmc_write_text(xmc_heap heap, cl_command_queue queue, xmc_heap_text what, FILE *file) {
-  cl_int status = file ? xmc_visit_meta(heap, queue, writer_of(what), file) : CL_INVALID_VALUE;
+  cl_int status = file ? write_to(file, heap, queue, what) : CL_INVALID_VALUE;
   if (status != CL_SUCCESS)
     return status;
   return fflush(file) == 0 && !ferror(file) ? CL_SUCCESS : XMC_FILE_UNUSABLE;
@@ -83,7 +85,7 @@ cl_int xmcGetHeapText(xmc_heap heap, cl_command_queue queue, xmc_heap_text what,
     return CL_INVALID_VALUE;
   if (!xmc_memory_stream_open(&stream))
     return CL_OUT_OF_HOST_MEMORY;
-  status = xmc_visit_meta(heap, queue, writer_of(what), stream.file);
+  status = write_to(stream.file, heap, queue, what);
   if (!xmc_memory_stream_close(&stream) && status == CL_SUCCESS)
     status = CL_OUT_OF_HOST_MEMORY;
   if (status == CL_SUCCESS && size_ret)

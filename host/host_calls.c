@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Host calls: the kernels' allocator, compiled as C, on the arena as the host sees it.
  *
- *   backing                     heap->host                        calls work
- *   fine SVM with atomics       the arena, from creation on       always
- *   any other                   the arena between map and unmap   between them
+ *   backing                     the gate (map.c) is open          calls work
+ *   fine SVM with atomics       from creation on                  always
+ *   any other                   between map and unmap             between them
  *
  * There is no second allocator: cl/xmalloc.cl with cl/platform_host.h is what runs here, each thread a
  * work-item of its own. Arenas hold no addresses, so that the host's view may lie anywhere; only alignments
@@ -11,83 +11,44 @@
  */
 #include "internal.h"
 #include "../cl/xmalloc.cl"
-#include <string.h>
-
-/* ---- map and unmap ---- */
-
-int xmc_is_mapped(xmc_heap heap) {
-  int mapped;
-  pthread_mutex_lock(&heap->map_lock);
-  mapped = heap->mapped;
-  pthread_mutex_unlock(&heap->map_lock);
-  return mapped;
-}
-
-/* The header must be the heap's before code that believes it may run on it. */
-static cl_int xmc_map_now(xmc_heap heap, cl_command_queue queue) {
-  xmcHeap *arena = NULL;
-  cl_int status = xmc_arena_map(heap, queue, &arena);
-  if (status != CL_SUCCESS)
-    return status;
-  if (!xmc_is_geometry_of(heap, arena)) {
-    xmc_arena_unmap(heap, queue, arena);
-    return XMC_HEAP_CORRUPT;
-  }
-  atomic_store_explicit(&heap->host, arena, memory_order_release);
-  heap->mapped = 1;
-  return CL_SUCCESS;
-}
-
-cl_int xmcMapHeap(xmc_heap heap, cl_command_queue queue) {
-  cl_int status = xmc_arena_queue(heap, queue, &queue);
-  if (status != CL_SUCCESS)
-    return status;
-  pthread_mutex_lock(&heap->map_lock);
-  status = heap->mapped ? XMC_HEAP_MAPPED : xmc_map_now(heap, queue);
-  pthread_mutex_unlock(&heap->map_lock);
-  if (status == CL_SUCCESS)
-    xmc_look_for_events(heap, queue);
-  return status;
-}
-
-cl_int xmcUnmapHeap(xmc_heap heap, cl_command_queue queue) {
-  cl_int status = xmc_arena_queue(heap, queue, &queue);
-  if (status != CL_SUCCESS)
-    return status;
-  pthread_mutex_lock(&heap->map_lock);
-  status = heap->mapped ? xmc_arena_unmap(heap, queue, atomic_load(&heap->host)) : XMC_HEAP_NOT_MAPPED;
-  if (status == CL_SUCCESS) {
-    heap->mapped = 0;
-    if (!heap->host_always)
-      atomic_store(&heap->host, NULL);
-  }
-  pthread_mutex_unlock(&heap->map_lock);
-  if (status == CL_SUCCESS)
-    xmc_look_for_events(heap, queue);
-  return status;
-}
 
 /* ---- the calls ---- */
 
-/* The arena, or NULL and why not */
-static xmcHeap *xmc_host_arena(xmc_heap heap, cl_int *status) {
-  xmcHeap *arena = NULL;
-  *status = xmc_check_handle(heap);
-  if (*status == CL_SUCCESS) {
-    arena = atomic_load_explicit(&heap->host, memory_order_acquire);
-    if (!arena)
-      *status = XMC_HEAP_NOT_MAPPED;
-  }
-  return arena;
+/* A call on blocks: the arena, or NULL and why not */
+typedef struct xmc_host_call {
+  xmcHeap *arena;
+  atomic_uint *inside; /* where the call is counted, or NULL */
+  cl_int status;
+} xmc_host_call;
+
+static atomic_uint *xmc_count_of_thread(xmc_gate *gate) {
+  static atomic_uint threads;
+  static _Thread_local unsigned number;
+  if (!number)
+    number = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) + 1u;
+  return &gate->counts[number % XMC_GATE_COUNTS].inside;
 }
 
-/* … for calls on blocks, which in a debug heap are not what this build takes them for */
-static xmcHeap *xmc_host_plain(xmc_heap heap, cl_int *status) {
-  xmcHeap *arena = xmc_host_arena(heap, status);
-  if (!arena || heap->settings.debug == 0)
-    return arena;
-  *status = XMC_HEAP_IS_DEBUG;
-  return NULL;
+/* Goes in by the gate, if it is open. Blocks of debug heaps are not what this build takes them for. */
+static xmc_host_call xmc_host_enter(xmc_heap heap) {
+  xmc_host_call call = {NULL, NULL, xmc_check_handle(heap)};
+  if (call.status != CL_SUCCESS)
+    return call;
+  call.inside = xmc_count_of_thread(&heap->gate);
+  atomic_fetch_add(call.inside, 1);
+  call.arena = atomic_load(&heap->gate.arena);
+  if (!call.arena) {
+    call.status = XMC_HEAP_NOT_MAPPED;
+  } else if (heap->settings.debug != 0) {
+    call.arena = NULL;
+    call.status = XMC_HEAP_IS_DEBUG;
+  }
+  return call;
+}
+
+static void xmc_host_leave(const xmc_host_call *call) {
+  if (call->inside)
+    atomic_fetch_sub_explicit(call->inside, 1, memory_order_release);
 }
 
 /* Hands a result to the caller; NULL is a failure where something was asked for. */
@@ -100,66 +61,77 @@ static void *xmc_host_result(void *block, int wanted, cl_int status, cl_int *err
 }
 
 void *xmcHostMalloc(xmc_heap heap, size_t size, cl_int *errcode_ret) {
-  cl_int status;
-  xmcHeap *arena = xmc_host_plain(heap, &status);
-  return xmc_host_result(arena ? xmcMalloc(arena, size) : NULL, size != 0, status, errcode_ret);
+  xmc_host_call call = xmc_host_enter(heap);
+  void *block = call.arena ? xmcMalloc(call.arena, size) : NULL;
+  xmc_host_leave(&call);
+  return xmc_host_result(block, size != 0, call.status, errcode_ret);
 }
 
 void *xmcHostCalloc(xmc_heap heap, size_t count, size_t size, cl_int *errcode_ret) {
-  cl_int status;
-  xmcHeap *arena = xmc_host_plain(heap, &status);
-  return xmc_host_result(arena ? xmcCalloc(arena, count, size) : NULL, count && size, status, errcode_ret);
+  xmc_host_call call = xmc_host_enter(heap);
+  void *block = call.arena ? xmcCalloc(call.arena, count, size) : NULL;
+  xmc_host_leave(&call);
+  return xmc_host_result(block, count && size, call.status, errcode_ret);
 }
 
 void *xmcHostAlignedAlloc(xmc_heap heap, size_t alignment, size_t size, cl_int *errcode_ret) {
-  cl_int status;
-  xmcHeap *arena = xmc_host_plain(heap, &status);
+  xmc_host_call call = xmc_host_enter(heap);
+  void *block = call.arena ? xmcAlignedAlloc(call.arena, alignment, size) : NULL;
   int wanted = size != 0 || alignment == 0 || (alignment & (alignment - 1u)) != 0;
-  return xmc_host_result(arena ? xmcAlignedAlloc(arena, alignment, size) : NULL, wanted, status, errcode_ret);
+  xmc_host_leave(&call);
+  return xmc_host_result(block, wanted, call.status, errcode_ret);
 }
 
 void *xmcHostRealloc(xmc_heap heap, void *ptr, size_t size, cl_int *errcode_ret) {
-  cl_int status;
-  xmcHeap *arena = xmc_host_plain(heap, &status);
-  if (arena && ptr && xmcUsableSize(arena, ptr) == 0) {
-    xmcFree(arena, ptr); /* counts it */
-    return xmc_host_result(NULL, 0, CL_INVALID_VALUE, errcode_ret);
+  xmc_host_call call = xmc_host_enter(heap);
+  void *block = NULL;
+  if (call.arena && ptr && xmcUsableSize(call.arena, ptr) == 0) {
+    xmcFree(call.arena, ptr); /* counts it */
+    call.status = CL_INVALID_VALUE;
+  } else if (call.arena) {
+    block = xmcRealloc(call.arena, ptr, size);
   }
-  return xmc_host_result(arena ? xmcRealloc(arena, ptr, size) : NULL, size != 0, status, errcode_ret);
+  xmc_host_leave(&call);
+  return xmc_host_result(block, size != 0, call.status, errcode_ret);
 }
 
 cl_int xmcHostFree(xmc_heap heap, void *ptr) {
-  cl_int status;
-  xmcHeap *arena = xmc_host_plain(heap, &status);
-  if (arena)
-    xmcFree(arena, ptr);
-  return status;
+  xmc_host_call call = xmc_host_enter(heap);
+  if (call.arena)
+    xmcFree(call.arena, ptr);
+  xmc_host_leave(&call);
+  return call.status;
 }
 
 size_t xmcHostUsableSize(xmc_heap heap, void *ptr) {
-  cl_int status;
-  xmcHeap *arena = xmc_host_plain(heap, &status);
-  return arena ? xmcUsableSize(arena, ptr) : 0;
+  xmc_host_call call = xmc_host_enter(heap);
+  size_t bytes = call.arena ? xmcUsableSize(call.arena, ptr) : 0;
+  xmc_host_leave(&call);
+  return bytes;
+}
+
+/* ---- references: they touch nothing in the arena, and so need not be counted ---- */
+
+static char *xmc_host_base(xmc_heap heap) {
+  return xmc_check_handle(heap) == CL_SUCCESS ? (char *)atomic_load(&heap->gate.arena) : NULL;
 }
 
 xmcRef xmcHostToRef(xmc_heap heap, const void *ptr) {
-  cl_int status;
-  xmcHeap *arena = xmc_host_arena(heap, &status);
+  char *arena = xmc_host_base(heap);
   uintptr_t offset = (uintptr_t)ptr - (uintptr_t)arena;
-  return arena && ptr && offset < heap->header.bytes ? offset : 0;
+  return arena && ptr && offset < heap->initial.bytes ? offset : 0;
 }
 
 void *xmcHostFromRef(xmc_heap heap, xmcRef ref) {
-  cl_int status;
-  xmcHeap *arena = xmc_host_arena(heap, &status);
-  return arena && ref && ref < heap->header.bytes ? (char *)arena + ref : NULL;
+  char *arena = xmc_host_base(heap);
+  return arena && ref && ref < heap->initial.bytes ? arena + ref : NULL;
 }
 
 cl_int xmcCheckRef32(xmc_heap heap) {
   cl_int status = xmc_check_handle(heap);
   if (status != CL_SUCCESS)
     return status;
-  return heap->header.bytes <= XMC_REF32_BYTES ? CL_SUCCESS : XMC_HEAP_TOO_LARGE;
+  return heap->initial.bytes <= XMC_REF32_BYTES ? CL_SUCCESS : XMC_HEAP_TOO_LARGE;
 }
 
 xmcRef32 xmcHostToRef32(xmc_heap heap, const void *ptr) { return xmc_ref32(xmcHostToRef(heap, ptr)); }

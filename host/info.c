@@ -33,7 +33,7 @@ cl_int xmcGetHeapInfo(xmc_heap heap, xmc_heap_info name, size_t size, void *valu
     property = heap->settings.coalescing;
     return XMC_ANSWER(property);
   case XMC_HEAP_FIFOS:
-    property = (xmc_heap_properties)heap->header.slots;
+    property = (xmc_heap_properties)heap->initial.slots;
     if (heap->settings.fifos != XMC_FIFOS_DEFAULT)
       property = (xmc_heap_properties)heap->settings.fifos;
     return XMC_ANSWER(property);
@@ -51,10 +51,10 @@ cl_int xmcGetHeapInfo(xmc_heap heap, xmc_heap_info name, size_t size, void *valu
   case XMC_HEAP_DEVICE:
     return XMC_ANSWER(heap->device);
   case XMC_HEAP_BYTES:
-    bytes = (size_t)heap->header.bytes;
+    bytes = (size_t)heap->initial.bytes;
     return XMC_ANSWER(bytes);
   case XMC_HEAP_METADATA_BYTES:
-    bytes = (size_t)xmc_layout_metadata_bytes(&heap->header);
+    bytes = (size_t)xmc_layout_metadata_bytes(&heap->initial);
     return XMC_ANSWER(bytes);
   case XMC_HEAP_MEM_OBJECT:
     buffer = heap->svm ? NULL : heap->buffer;

@@ -18,7 +18,7 @@ void xmc_window_close(xmc_window *window);
 
 /* What the header of a live block of a debug heap says */
 typedef struct xmc_debug_block {
-  xmc_u64 front; /* from the plain block to the user's bytes */
+  xmc_u64 front; /* from the plain block to the user's bytes; 0: the header was overwritten */
   xmc_u64 size;  /* as asked for */
   xmc_u32 site;  /* hash of the file, line; 0: not known */
 } xmc_debug_block;
@@ -33,15 +33,20 @@ int xmc_debug_look(xmc_window *window, const xmcHeap *meta, xmc_u64 ref, xmc_u64
 xmc_u64 xmc_debug_overwritten(xmc_window *window, const xmcHeap *meta, xmc_u64 ref, xmc_u64 room,
                               const xmc_debug_block *block);
 
+/* The headers of all live blocks, in the order of xmc_blocks_meta; malloc'ed. The caller has the heap's lock. */
+cl_int xmc_debug_read(xmc_heap heap, cl_command_queue queue, xmcHeap *meta, xmc_debug_block **blocks);
+
 /* blocks.c: hands a copy of the metadata of a heap whose geometry is intact and whose state words are possible
- * (xmc_walk_believe; else XMC_HEAP_CORRUPT), and a window on its arena, to `visit`. */
-typedef cl_int (*xmc_meta_visitor)(xmcHeap *meta, xmc_window *window, void *data);
-cl_int xmc_visit_meta(xmc_heap heap, cl_command_queue queue, xmc_meta_visitor visit, void *data);
+ * (xmc_walk_believe; else XMC_HEAP_CORRUPT) to `visit`. `blocks`: the visitor goes through the single blocks; it gets the
+ * headers of a debug heap's, else NULL. It may call code of the user's, which may release the heap: nothing of the heap is
+ * touched after the copies were made. */
+typedef cl_int (*xmc_meta_visitor)(xmcHeap *meta, const xmc_debug_block *debug, void *data);
+cl_int xmc_visit_meta(xmc_heap heap, cl_command_queue queue, int blocks, xmc_meta_visitor visit, void *data);
 
 /* Calls back for each live block, in the order of their places, until that returns non-zero.
- * Without a window, which may be NULL, blocks of a debug heap are told as the plain blocks they lie in. */
-void xmc_blocks_meta(xmcHeap *meta, xmc_window *window, xmc_block_callback callback, void *data);
-void xmc_leaks_meta(xmcHeap *meta, xmc_window *window, FILE *file);
+ * Without the headers, which may be NULL, blocks of a debug heap are told as the plain blocks they lie in. */
+void xmc_blocks_meta(xmcHeap *meta, const xmc_debug_block *debug, xmc_block_callback callback, void *data);
+void xmc_leaks_meta(xmcHeap *meta, const xmc_debug_block *debug, FILE *file);
 
 /* json.c */
 void xmc_json_meta(xmcHeap *meta, FILE *file);

@@ -15,6 +15,7 @@
  *   info.c      what a heap tells of itself
  *   kernel_arg.c   a heap as the argument of a kernel that is for it
  *   version.c   which version the library is
+ *   map.c       map, unmap, and who may touch the arena when
  *   host_calls.c   xmcHostMalloc and the others, between map and unmap
  *   default_heap.c  xmcBindDefaultHeap
  *   walk.c, stats.c, check.c, check_tables.c, blocks.c, json.c, stats_table.c, heap_map*.c   what a heap holds, from a
@@ -103,6 +104,52 @@ void xmc_write_device(int number, char *options);
 /* Writes what xmcGetGeometryOptions returns. */
 void xmc_write_geometry(const xmcHeap *header, char *options);
 
+/* ---- map.c: who may touch the arena when ---- */
+
+#define XMC_GATE_COUNTS 16u
+
+/* Where host calls go in. Calls inside are counted, in several places, so that threads do not contend for one. */
+typedef struct xmc_gate {
+  _Atomic(xmcHeap *) arena; /* for host calls; NULL: the gate is closed */
+  struct {
+    atomic_uint inside;
+    unsigned char apart[128 - sizeof(atomic_uint)]; /* two counts share no cache line */
+  } counts[XMC_GATE_COUNTS];
+} xmc_gate;
+
+void xmc_gate_open(xmc_gate *gate, xmcHeap *arena);
+
+/* Lets no further call in, and returns when those inside have left: the arena that they had, or NULL. */
+xmcHeap *xmc_gate_close(xmc_gate *gate);
+
+/* Checks the handle and the queue (NULL: becomes the heap's own), waits for the queue, and takes the heap's lock. Who
+ * holds it may call the functions of arena_io.c and walk.c; no code of the user's may be called meanwhile.
+ * Errors, without the lock: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, OpenCL's. */
+cl_int xmc_lock_heap(xmc_heap heap, cl_command_queue *queue);
+
+/* Gives the lock back, and then calls back for the events that were noted (events.c). The callback may release the heap:
+ * after this call nothing of the heap may be touched. */
+void xmc_unlock_heap(xmc_heap heap);
+
+/* These take the lock. Between xmcMapHeap and xmcUnmapHeap? The geometry's number, which a reset of a loaded heap changes */
+int xmc_is_mapped(xmc_heap heap);
+xmc_u64 xmc_geometry_now(xmc_heap heap);
+
+/* ---- events.c: first failures of each kind ---- */
+
+enum { XMC_EVENTS = XMC_EVENT_USE_AFTER_FREE - XMC_EVENT_FAILED_REQUEST + 1 };
+
+typedef struct xmc_event {
+  xmc_u64 count, value, id;
+} xmc_event;
+
+typedef struct xmc_news {
+  unsigned kinds; /* a bit an event that is to be told */
+  xmc_event_callback callback;
+  void *data;
+  xmc_event events[XMC_EVENTS];
+} xmc_news;
+
 struct _xmc_heap {
   xmc_u64 tag; /* XMC_HEAP_TAG while alive */
   atomic_uint references;
@@ -114,16 +161,17 @@ struct _xmc_heap {
   void *svm;              /* the arena, or NULL */
   xmc_settings settings;
   xmc_probe probe;
-  xmcHeap initial; /* the header as xmc_layout made it: magic 0; what reset writes */
-  xmcHeap header;  /* the header as the first xmc_init_done left it: the true geometry. Nothing in an
-                      arena may be believed over it. */
+  xmcHeap initial; /* the header as xmc_layout made it: magic 0; what reset writes. Only `life` changes. */
+  xmcHeap header;  /* the header as the last xmc_init_done left it: the true geometry. Nothing in an
+                      arena may be believed over it. Guarded by the lock. */
   char options[XMC_OPTIONS_BYTES];
   char geometry[XMC_OPTIONS_BYTES]; /* options of programs for one geometry; "" for a loaded heap */
   int host_always;                  /* host calls need no map */
-  _Atomic(xmcHeap *) host;          /* the arena for host calls, or NULL */
-  pthread_mutex_t map_lock;         /* guards the next one, and that map and unmap exclude each other */
-  int mapped;                       /* between xmcMapHeap and xmcUnmapHeap */
-  pthread_mutex_t event_lock;       /* guards the next three */
+  xmc_gate gate;
+  pthread_mutex_t lock; /* xmc_lock_heap */
+  xmcHeap *mapped;      /* the arena between xmcMapHeap and xmcUnmapHeap, else NULL. Guarded by the lock. */
+  xmc_news news;        /* what is to be told when the lock is given back. Guarded by the lock. */
+  pthread_mutex_t event_lock; /* guards the next three; taken by those who have the lock, and by xmcSetHeapCallback */
   xmc_event_callback event_callback;
   void *event_data;
   unsigned events_told; /* a bit an XMC_EVENT_… that the callback knows of */
@@ -147,7 +195,8 @@ typedef struct xmc_image {
 /* ---- properties.c ---- */
 
 /* The settings that a list of properties, which may be NULL, asks for; `image` may be NULL. */
-cl_int xmc_read_properties(const xmc_heap_properties *properties, const xmc_image *image, xmc_settings *settings);
+cl_int xmc_read_properties(const xmc_heap_properties *properties, const xmc_image *image,
+                           xmc_settings *settings);
 
 /* XMC_SVM_UNAVAILABLE if the device lacks what the backing needs. */
 cl_int xmc_check_backing(const xmc_probe *probe, const xmc_settings *settings);
@@ -173,26 +222,26 @@ xmc_heap xmc_make_heap(cl_context context, cl_device_id device, const xmc_heap_p
 /* Copies a struct of `known` bytes to the caller's of `size` bytes: what fits, and zeros behind what is known. */
 void xmc_copy_sized(void *to, size_t size, const void *from, size_t known);
 
-/* Between xmcMapHeap and xmcUnmapHeap? (host_calls.c) */
-int xmc_is_mapped(xmc_heap heap);
-
-/* Whether the header of an arena, which kernels may have overwritten, is still the heap's, but for the counters. */
+/* Whether the header of an arena, which kernels may have overwritten, is still the heap's, but for the counters. The
+ * caller has the lock or alone knows the heap. */
 int xmc_is_geometry_of(xmc_heap heap, const xmcHeap *header);
 
-/* ---- events.c: whoever calls these holds no lock ---- */
+/* ---- events.c: whoever calls the first three has the heap's lock ---- */
 
-/* Tells the heap's callback what it does not know yet, from a header whose geometry is intact. */
-void xmc_tell_events(xmc_heap heap, const xmcHeap *header);
+/* Notes what the heap's callback does not know yet, from a header whose geometry is intact. xmc_unlock_heap tells it. */
+void xmc_note_events(xmc_heap heap, const xmcHeap *header);
 /* The same from the arena; nothing is read where there is no callback. */
 void xmc_look_for_events(xmc_heap heap, cl_command_queue queue);
 void xmc_forget_events(xmc_heap heap);
+/* Calls back. The callback may release the heap, so nothing but its handle is used. */
+void xmc_tell_news(xmc_heap heap, const xmc_news *news);
 
 /* show.c: prints what XMC_SHOW asks for. */
 void xmc_show_at_release(xmc_heap heap);
 
 /* ---- arena_io.c ----
- * The arena's bytes. `queue` may be NULL: the heap's own. All of them wait for everything in the queue
- * first and return when done. A range that leaves the arena is CL_INVALID_VALUE. */
+ * The arena's bytes, for the thread that has the heap's lock or alone knows the heap. `queue` may be NULL: the heap's
+ * own. All of them wait for everything in the queue first and return when done. A range that leaves the arena is CL_INVALID_VALUE. */
 
 /* CL_SUCCESS and the queue to use; XMC_INVALID_HEAP; XMC_HEAP_MISMATCH for another device or context. */
 cl_int xmc_arena_queue(xmc_heap heap, cl_command_queue queue, cl_command_queue *use);
@@ -201,7 +250,7 @@ cl_int xmc_arena_write(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xm
                        const void *from);
 
 /* The whole arena in host memory, for host code to read and write; kernels must not run on it until it is
- * unmapped with the same queue (fine-grained SVM: they may). */
+ * unmapped (fine-grained SVM: they may). */
 cl_int xmc_arena_map(xmc_heap heap, cl_command_queue queue, xmcHeap **arena);
 cl_int xmc_arena_unmap(xmc_heap heap, cl_command_queue queue, xmcHeap *arena);
 

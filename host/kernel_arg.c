@@ -111,7 +111,7 @@ static int xmc_options_agree(xmc_heap heap, const char *heap_words, const char *
       return 0;
   }
   built = xmc_macro(program_words, geometry, sizeof geometry - 1);
-  return !built || !strtoull(built, NULL, 0) || strtoull(built, NULL, 0) == heap->header.geometry;
+  return !built || !strtoull(built, NULL, 0) || strtoull(built, NULL, 0) == xmc_geometry_now(heap);
 }
 
 static cl_int xmc_check_options(xmc_heap heap, cl_program program, cl_device_id device) {

@@ -22,25 +22,33 @@ static cl_int get_arena(void *data, xmc_u64 offset, xmc_u64 bytes, void *to) {
   return xmc_arena_read(saved->heap, saved->queue, offset, bytes, to);
 }
 
-cl_int xmcSaveHeap(xmc_heap heap, cl_command_queue queue, const char *path) {
+/* Checks the heap and writes it to the temporary file, which it creates. */
+static cl_int write_heap(xmc_heap heap, cl_command_queue queue, const char *path,
+                         xmc_replacement *replacement) {
   xmc_saved saved = {heap, queue};
-  xmc_replacement replacement;
   xmc_heap_report report = {0};
   xmcHeap *meta = NULL;
   int intact = 0;
-  cl_int status = path ? xmc_walk_open(heap, queue, &meta, &intact) : CL_INVALID_VALUE;
+  cl_int status = xmc_walk_open(heap, queue, &meta, &intact);
   if (status != CL_SUCCESS)
     return status;
   status = intact ? xmc_check_meta(meta, &report) : XMC_HEAP_CORRUPT;
   if (status == CL_SUCCESS)
-    status = xmc_replace_begin(&replacement, path);
-  if (status != CL_SUCCESS)
-    goto cleanup;
-  status = xmc_file_write(replacement.file, meta, heap->settings.fifos, get_arena, &saved);
-  status = xmc_replace_end(&replacement, status);
-cleanup:
+    status = xmc_replace_begin(replacement, path);
+  if (status == CL_SUCCESS)
+    status = xmc_file_write(replacement->file, meta, heap->settings.fifos, get_arena, &saved);
   free(meta);
   return status;
+}
+
+cl_int xmcSaveHeap(xmc_heap heap, cl_command_queue queue, const char *path) {
+  xmc_replacement replacement = {NULL, NULL, NULL};
+  cl_int status = path ? xmc_lock_heap(heap, &queue) : CL_INVALID_VALUE;
+  if (status != CL_SUCCESS)
+    return status;
+  status = write_heap(heap, queue, path, &replacement);
+  xmc_unlock_heap(heap);
+  return replacement.file ? xmc_replace_end(&replacement, status) : status;
 }
 
 /* ---- loading ---- */

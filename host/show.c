@@ -30,14 +30,14 @@ typedef struct xmc_show {
   int what, colours;
 } xmc_show;
 
-static cl_int show_meta(xmcHeap *meta, xmc_window *window, void *data) {
+static cl_int show_meta(xmcHeap *meta, const xmc_debug_block *debug, void *data) {
   const xmc_show *show = data;
   if (show->what & SHOW_STATS)
     xmc_table_meta(meta, show->file, show->colours);
   else if (show->what & SHOW_ERRORS)
     xmc_mistakes_meta(meta, show->file, show->colours);
   if (show->what & SHOW_LEAKS)
-    xmc_leaks_meta(meta, window, show->file);
+    xmc_leaks_meta(meta, debug, show->file);
   return CL_SUCCESS;
 }
 
@@ -52,7 +52,7 @@ void xmc_show_at_release(xmc_heap heap) {
   show.what = parse_show(words, stream.file);
   show.colours = xmc_has_colours(stderr);
   if (show.what)
-    status = xmc_visit_meta(heap, NULL, show_meta, &show);
+    status = xmc_visit_meta(heap, NULL, (show.what & SHOW_LEAKS) != 0, show_meta, &show);
   if (status != CL_SUCCESS)
     fprintf(stream.file, "XMalloc: %s\n", xmcErrorString(status));
   if (xmc_memory_stream_close(&stream))

@@ -75,7 +75,11 @@ cl_int xmcGetHeapStatsSized(xmc_heap heap, cl_command_queue queue, size_t size, 
   int intact = 0;
   cl_int status = CL_INVALID_VALUE;
   if (stats && size >= XMC_LEAST_STATS_BYTES)
-    status = xmc_walk_open(heap, queue, &meta, &intact);
+    status = xmc_lock_heap(heap, &queue);
+  if (status != CL_SUCCESS)
+    return status;
+  status = xmc_walk_open(heap, queue, &meta, &intact);
+  xmc_unlock_heap(heap);
   if (status != CL_SUCCESS)
     return status;
   status = intact ? xmc_walk_believe(meta, 0) : XMC_HEAP_CORRUPT;

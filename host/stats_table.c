@@ -136,6 +136,6 @@ void xmc_table_meta(xmcHeap *meta, FILE *file, int colours) {
   write_classes(&table, &stats);
   write_line(&table, BOLD, "  mistakes                      count");
   write_all_mistakes(&table, &stats, meta->debug != 0, write_mistakes);
-  fprintf(file, "  made with coalescing %s, at most %u FIFOs a class, debug level %u\n",
+  fprintf(file, "  made with: coalescing %s; FIFOs a size class, at most: %u; debug level %u\n",
           coalescing[meta->coalescing], meta->slots ? xmc_fifos_count(meta->fifo_table[0]) : 0, meta->debug);
 }

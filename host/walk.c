@@ -21,7 +21,7 @@ cl_int xmc_walk_open(xmc_heap heap, cl_command_queue queue, xmcHeap **meta, int 
   }
   same = xmc_is_geometry_of(heap, copy);
   if (same)
-    xmc_tell_events(heap, copy);
+    xmc_note_events(heap, copy);
   if (intact)
     *intact = same;
   memcpy(copy, &heap->header, XMC_GEOMETRY_BYTES);

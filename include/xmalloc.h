@@ -8,10 +8,23 @@
  *
  * It follows OpenCL's conventions: functions return a cl_int status or write it to errcode_ret, which may
  * be NULL; objects are counted by retain and release; sizes are bytes. A status is CL_SUCCESS, an error of
- * OpenCL, or one of the XMC_ errors below. Any function may be called from any thread, except that one
- * heap must not be reset while another thread uses it. Functions that take a command queue first wait for
+ * OpenCL, or one of the XMC_ errors below. Functions that take a command queue first wait for
  * everything in that queue; NULL means a queue of the heap's own, for which work in other queues must
  * have ended. Kernels see a heap as it was left by commands that ended before they started.
+ *
+ * Threads. Any function may be called from any thread at any time, also on one heap by several threads if each of
+ * them has a reference to it (xmcRetainHeap): a heap must not go while another thread is in a call. On one heap
+ *
+ *   xmcMapHeap, xmcUnmapHeap, xmcResetHeap, xmcSaveHeap     run one at a time, and wait for those before them.
+ *   and the inspectors (xmcGetHeapStats, xmcCheckHeap,      Callbacks and writes to streams come after the
+ *   xmcForEachBlock, xmcReportLeaks, xmcWriteHeapStats,     heap was read; they hold nobody up and may call
+ *   xmcWriteHeapMap, xmcGetHeapText)                        any function
+ *   xmcHost... calls                                        never wait; for an unmap or reset meanwhile see there
+ *   all others                                              run as if alone
+ *
+ * A heap is quiet if nobody allocates or frees, in a kernel or on the host. An inspector or a save of one that is
+ * not quiet tells a mixture of what it was and what it becomes, or XMC_HEAP_CORRUPT, but does no harm. As OpenCL has
+ * it, one kernel object must not have its arguments set by two threads at the same time.
  *
  * Later versions may add members at the end of the structs that the library fills. So the library is told the size
  * of the caller's struct, and a program and a library of different versions understand each other: the library
@@ -56,7 +69,7 @@ extern "C" {
  * `XMC_VERSION >= XMC_MAKE_VERSION(0, 2, 0)` works in #if, too, and CL_VERSION_MAJOR(xmcGetVersion()) as well.
  * Until 1.0 a new minor version may change the ABI (the shared library's name ends in .so.0.MINOR); a new patch
  * version does not. From 1.0 on only a new major version does. */
-#define XMC_MAKE_VERSION(major, minor, patch) (((major) * 0x400000u) | ((minor) * 0x1000u) | ((patch) * 1u))
+#define XMC_MAKE_VERSION(major, minor, patch) (((major)*0x400000u) | ((minor)*0x1000u) | ((patch)*1u))
 #define XMC_VERSION_MAJOR 0
 #define XMC_VERSION_MINOR 2
 #define XMC_VERSION_PATCH 0
@@ -69,23 +82,23 @@ XMALLOC_EXPORT cl_uint xmcGetVersion(void);
 typedef struct _xmc_heap *xmc_heap;
 
 /* ---- errors: beside OpenCL's own; xmcErrorString says each in words ---- */
-#define XMC_HEAP_TOO_SMALL (-5801)   /* no room for the metadata and four pages of 16 KiB: see xmcGetHeapLimits */
-#define XMC_HEAP_TOO_LARGE (-5802)   /* more than the device can allocate at once, or 32-bit references reach */
+#define XMC_HEAP_TOO_SMALL (-5801)   /* no room for the metadata and four pages: see xmcGetHeapLimits */
+#define XMC_HEAP_TOO_LARGE (-5802)   /* more than the device can allocate, or 32-bit references reach */
 #define XMC_NO_INT64_ATOMICS (-5803) /* the device has no working 64-bit atomics */
 #define XMC_SVM_UNAVAILABLE (-5804)  /* the device lacks the kind of SVM asked for */
-#define XMC_DEVICE_UNUSABLE (-5805)  /* the device builds or runs none of the library's paths correctly: see xmcGetDeviceReport */
+#define XMC_DEVICE_UNUSABLE (-5805)  /* no path of the library works on the device: see xmcGetDeviceReport */
 #define XMC_INVALID_HEAP (-5806)     /* NULL or not a heap */
 #define XMC_HEAP_CORRUPT (-5807)     /* an invariant of the arena is broken; see xmc_heap_report */
-#define XMC_HEAP_MISMATCH (-5808)   /* program, kernel or queue is for another device, context, layout or geometry */
-#define XMC_HEAP_MAPPED (-5809)     /* the heap is mapped to the host: unmap it first */
-#define XMC_HEAP_NOT_MAPPED (-5810) /* host calls on this heap need xmcMapHeap first */
-#define XMC_FILE_UNUSABLE (-5811)   /* a file cannot be opened, read or written; errno says why */
-#define XMC_FILE_FOREIGN (-5812)    /* not a heap that xmcSaveHeap wrote */
-#define XMC_FILE_VERSION (-5813)    /* a heap of another file version, arena layout or byte order */
-#define XMC_FILE_TRUNCATED (-5814)  /* the file ends too early */
-#define XMC_FILE_DAMAGED (-5815)    /* a checksum is wrong, or what it protects contradicts itself */
-#define XMC_NO_DEFAULT_HEAP (-5816) /* the device has no working variables at program scope */
-#define XMC_HEAP_IS_DEBUG (-5817)   /* host calls do not serve heaps made with XMC_HEAP_DEBUG */
+#define XMC_HEAP_MISMATCH (-5808)    /* program, kernel or queue of another device, context or kind of heap */
+#define XMC_HEAP_MAPPED (-5809)      /* the heap is mapped to the host: unmap it first */
+#define XMC_HEAP_NOT_MAPPED (-5810)  /* host calls on this heap need xmcMapHeap first */
+#define XMC_FILE_UNUSABLE (-5811)    /* a file cannot be opened, read or written; errno says why */
+#define XMC_FILE_FOREIGN (-5812)     /* not a heap that xmcSaveHeap wrote */
+#define XMC_FILE_VERSION (-5813)     /* a heap of another file version, arena layout or byte order */
+#define XMC_FILE_TRUNCATED (-5814)   /* the file ends too early */
+#define XMC_FILE_DAMAGED (-5815)     /* a checksum is wrong, or what it protects contradicts itself */
+#define XMC_NO_DEFAULT_HEAP (-5816)  /* the device has no working variables at program scope */
+#define XMC_HEAP_IS_DEBUG (-5817)    /* host calls do not serve heaps made with XMC_HEAP_DEBUG */
 #define XMC_FILE_NOT_REGULAR (-5818) /* the path names a folder, device, pipe or socket */
 
 /* ---- properties of xmcCreateHeap: a list of name, value, …, 0; each name at most once ---- */
@@ -96,12 +109,11 @@ typedef cl_uint xmc_heap_info;
 #define XMC_HEAP_COALESCING 0x5802 /* XMC_COALESCE_…; default XMC_COALESCE_CLASS */
 #define XMC_HEAP_FIFOS 0x5803      /* FIFOs a size class; 0: unbuffered; default XMC_FIFOS_DEFAULT */
 #define XMC_HEAP_FIFO_START 0x5804 /* first 32-bit sequence number of every FIFO (to test wrap-around) */
-#define XMC_HEAP_DEBUG 0x5805      /* debug level, 0 … XMC_DEBUG_MAX (cl/debug.cl says what each costs); default 0 */
+#define XMC_HEAP_DEBUG 0x5805      /* debug level, 0 … XMC_DEBUG_MAX, costs: cl/debug.cl; default 0 */
 
-#define XMC_BACKING_BUFFER 1 /* a cl_mem buffer */
-#define XMC_BACKING_SVM 2    /* coarse-grained shared virtual memory */
-#define XMC_BACKING_SVM_FINE \
-  3 /* fine-grained shared virtual memory, with atomics where the device has them */
+#define XMC_BACKING_BUFFER 1   /* a cl_mem buffer */
+#define XMC_BACKING_SVM 2      /* coarse-grained shared virtual memory */
+#define XMC_BACKING_SVM_FINE 3 /* fine-grained SVM, with atomics where the device has them */
 
 #define XMC_COALESCE_NONE 0        /* every work-item by itself */
 #define XMC_COALESCE_COMPARTMENT 1 /* one block a sub-group, cut into compartments (2011, figures 3, 4) */
@@ -127,8 +139,8 @@ XMALLOC_EXPORT xmc_heap xmcCreateHeap(cl_context context, cl_device_id device,
  * Where `least` is more than `most` there is no such heap. The most is one allocation of the device; it may still fail
  * for lack of memory. The context may be NULL: one of the library's own is used. Probes the device, as
  * xmcCreateHeap does. Errors: those of xmcCreateHeap that do not depend on the number of bytes. */
-XMALLOC_EXPORT cl_int xmcGetHeapLimits(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
-                                       size_t *least, size_t *most);
+XMALLOC_EXPORT cl_int xmcGetHeapLimits(cl_context context, cl_device_id device,
+                                       const xmc_heap_properties *properties, size_t *least, size_t *most);
 
 /* What the library found out about a device, as text for people, with or without a heap: the path that programs take,
  * the sizes of heaps, build options, and each path that was tried, with what failed. As clGetDeviceInfo: `size` is the
@@ -149,7 +161,8 @@ XMALLOC_EXPORT cl_int xmcRetainHeap(xmc_heap heap);
  * queues first.) Error: XMC_INVALID_HEAP. */
 XMALLOC_EXPORT cl_int xmcReleaseHeap(xmc_heap heap);
 
-/* Forgets every block and every count: the heap is as new. Waits for the queue before and after.
+/* Forgets every block and every count: the heap is as new. Waits for the queue before and after, and until the host calls of
+ * other threads have returned.
  * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH (queue of another device or context), XMC_HEAP_MAPPED, OpenCL's. */
 XMALLOC_EXPORT cl_int xmcResetHeap(xmc_heap heap, cl_command_queue queue);
 
@@ -173,14 +186,15 @@ XMALLOC_EXPORT cl_int xmcSetKernelArgHeap(cl_kernel kernel, cl_uint index, xmc_h
 #define XMC_HEAP_SVM_POINTER 0x5816      /* void *: the arena's address; NULL for a buffer */
 #define XMC_HEAP_DEFERRED_RELEASE 0x5817 /* cl_bool: xmcReleaseHeap is safe with work queued */
 #define XMC_HEAP_SUB_GROUPS 0x5818       /* cl_bool: programs have XMC_HAS_SUBGROUPS */
-#define XMC_HEAP_PATH 0x5819 /* char[]: the path programs take, such as "NVIDIA PTX, OpenCL C 3.0" */
-#define XMC_HEAP_WHY 0x581a  /* char[]: what the probe found, one line a finding */
+#define XMC_HEAP_PATH 0x5819        /* char[]: the path programs take, such as "NVIDIA PTX, OpenCL C 3.0" */
+#define XMC_HEAP_WHY 0x581a         /* char[]: what the probe found, one line a finding */
 #define XMC_HEAP_HOST_ALWAYS 0x581b /* cl_bool: host calls work at any time, without xmcMapHeap */
 
-#define XMC_HEAP_DEFAULTS 0x581c    /* cl_bool: xmcBindDefaultHeap works on the device */
-#define XMC_HEAP_ARGUMENT 0x581d /* cl_mem: the value by which clSetKernelArg hands the heap to a kernel, for language
-                                    bindings that set arguments themselves; NULL: it takes clSetKernelArgSVMPointer
-                                    with XMC_HEAP_SVM_POINTER. xmcSetKernelArgHeap does this, and checks the program */
+#define XMC_HEAP_DEFAULTS 0x581c /* cl_bool: xmcBindDefaultHeap works on the device */
+/* cl_mem: the value by which clSetKernelArg hands the heap to a kernel, for language bindings that set arguments
+ * themselves; NULL: it takes clSetKernelArgSVMPointer with XMC_HEAP_SVM_POINTER. xmcSetKernelArgHeap does this, and
+ * checks the program. */
+#define XMC_HEAP_ARGUMENT 0x581d
 
 /* As clGetDeviceInfo: `size` is the room at `value`; `size_ret` gets the size of the answer. `value` or
  * `size_ret` may be NULL. Errors: XMC_INVALID_HEAP; CL_INVALID_VALUE (unknown name, too little room). */
@@ -195,8 +209,11 @@ XMALLOC_EXPORT cl_int xmcGetHeapInfo(xmc_heap heap, xmc_heap_info name, size_t s
  *
  * Where the info XMC_HEAP_HOST_ALWAYS is CL_TRUE (fine-grained SVM with atomics) they work at any time, while
  * kernels run on the heap as well. Other heaps must be mapped: between xmcMapHeap and xmcUnmapHeap the arena
- * is the host's, and no kernel may run on it. Without a map they return NULL or 0 and XMC_HEAP_NOT_MAPPED.
- * Addresses are the host's, valid until the unmap; what is to be found again is kept as an xmcRef.
+ * is the host's, and no kernel may run on it. Without a map they return NULL or 0 and XMC_HEAP_NOT_MAPPED; so
+ * do calls that begin while another thread unmaps the heap, or resets one that needs no map, and that thread waits until the calls
+ * that began earlier have returned.
+ * Addresses are the host's, valid until the unmap; what is to be found again is kept as an xmcRef. Blocks must not be read or
+ * written after that.
  *
  * Debug heaps are for kernels: all but the references return NULL or 0 and XMC_HEAP_IS_DEBUG.
  *
@@ -212,8 +229,8 @@ typedef uint64_t xmcRef;
  * mapped), XMC_HEAP_CORRUPT (the header was overwritten; the heap stays unmapped), OpenCL's. While it is mapped the heap can be inspected and saved, not reset or released. */
 XMALLOC_EXPORT cl_int xmcMapHeap(xmc_heap heap, cl_command_queue queue);
 
-/* Ends the map and waits; kernels enqueued after that see what the host did. No thread may be in a host call on
- * a heap that needs the map. Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_NOT_MAPPED, OpenCL's. */
+/* Ends the map and waits; kernels enqueued after that see what the host did. On a heap that needs the map it first
+ * waits until the host calls of other threads have returned. Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_NOT_MAPPED, OpenCL's. */
 XMALLOC_EXPORT cl_int xmcUnmapHeap(xmc_heap heap, cl_command_queue queue);
 
 /* Allocates `size` bytes, aligned to 16. NULL with CL_SUCCESS for size 0. */
@@ -280,8 +297,9 @@ XMALLOC_EXPORT cl_int xmcSaveHeap(xmc_heap heap, cl_command_queue queue, const c
  * as good as the file's author. Errors: those of xmcCreateHeap, CL_INVALID_VALUE (path
  * is NULL), XMC_FILE_NOT_REGULAR (the file is read twice), XMC_FILE_UNUSABLE, XMC_FILE_FOREIGN, XMC_FILE_VERSION,
  * XMC_FILE_TRUNCATED, XMC_FILE_DAMAGED. */
-XMALLOC_EXPORT xmc_heap xmcLoadHeap(cl_context context, cl_device_id device, const xmc_heap_properties *properties,
-                                    const char *path, cl_int *errcode_ret);
+XMALLOC_EXPORT xmc_heap xmcLoadHeap(cl_context context, cl_device_id device,
+                                    const xmc_heap_properties *properties, const char *path,
+                                    cl_int *errcode_ret);
 
 #define XMC_STATS_CLASSES 32
 
@@ -290,28 +308,31 @@ typedef struct xmc_heap_stats {
   cl_ulong heap_bytes;     /* the arena */
   cl_ulong metadata_bytes; /* of these, what blocks can never use */
   cl_ulong live_blocks;
-  cl_ulong live_bytes;         /* of live blocks, as requested classes; Memoryblocks by whole pages */
-  cl_ulong free_bytes;         /* in free pages, and in free Basicblocks */
-  cl_ulong largest_free_bytes; /* largest run of pages that are free now. A request of whole pages up to this size is
-                                * granted. A larger one may be, too: it first takes back pages of Superblocks that
-                                * are kept though all their blocks are free, which are not counted here. */
-  cl_ulong free_block_bytes;   /* part of free_bytes: free Basicblocks in Superblocks in use */
-  cl_ulong superblocks;        /* Superblocks in use */
-  cl_ulong memoryblocks;       /* live blocks that are Memoryblocks of their own */
+  cl_ulong live_bytes; /* of live blocks, as requested classes; Memoryblocks by whole pages */
+  cl_ulong free_bytes; /* in free pages, and in free Basicblocks */
+  /* Largest run of pages that are free now. A request of whole pages up to this size is granted. A larger one may be,
+   * too: it first takes back pages of Superblocks that are kept though all their blocks are free, which are not
+   * counted here. */
+  cl_ulong largest_free_bytes;
+  cl_ulong free_block_bytes; /* part of free_bytes: free Basicblocks in Superblocks in use */
+  cl_ulong superblocks;      /* Superblocks in use */
+  cl_ulong memoryblocks;     /* live blocks that are Memoryblocks of their own */
   cl_ulong memoryblock_bytes;
   cl_ulong failed_requests;    /* since creation or reset, as are the rest */
   cl_ulong first_failure_size; /* bytes asked for by the first request that failed */
-  cl_ulong first_failure_id;   /* its work-item's global linear id; of a work-group call, the first's on CPU devices */
+  /* its work-item's global linear id; of a work-group call, the first's on CPU devices */
+  cl_ulong first_failure_id;
   cl_ulong double_frees;
   cl_ulong invalid_frees;     /* of pointers that never were a block's */
-  cl_ulong first_double_free;  /* xmcRef of the first one */
-  cl_ulong first_invalid_free; /* the first such pointer minus the arena's address: its xmcRef if it lies in the
-                                * arena; else, modulo 2^64, a number beyond heap_bytes that is no xmcRef */
+  cl_ulong first_double_free; /* xmcRef of the first one */
+  /* the first such pointer minus the arena's address: its xmcRef if it lies in the arena; else, modulo 2^64, a number
+   * beyond heap_bytes that is no xmcRef */
+  cl_ulong first_invalid_free;
   cl_ulong class_bytes[XMC_STATS_CLASSES];       /* size of a Basicblock of each class */
   cl_ulong class_live_blocks[XMC_STATS_CLASSES]; /* how many of them are live */
   cl_ulong red_zone_errors;      /* debug heaps: freed blocks beside which something was overwritten */
   cl_ulong first_red_zone_error; /* xmcRef of the first one */
-  cl_ulong use_after_frees;      /* debug heaps, level 2: blocks handed out that were written to after their free */
+  cl_ulong use_after_frees;      /* debug heaps, level 2: blocks that were written to after their free */
   cl_ulong first_use_after_free;
 } xmc_heap_stats;
 
@@ -372,8 +393,8 @@ typedef struct xmc_block {
   cl_ulong usable;    /* bytes; in a debug heap those asked for */
   cl_uint size_class; /* index into xmc_heap_stats' class_bytes; XMC_BLOCK_OF_PAGES for one of whole pages */
   cl_uint line;       /* of the call that allocated it, where a debug heap knows; else 0 */
-  const char *file;   /* likewise; else NULL. "<kernel>": the source of xmcCreateProgramWithSource; "file 0x…":
-                       * another one, by its hash */
+  /* likewise; else NULL. "<kernel>": the source of xmcCreateProgramWithSource; "file 0x…": another one, by its hash */
+  const char *file;
 } xmc_block;
 
 /* Non-zero ends the listing. The block is valid until the return. */
@@ -384,9 +405,11 @@ XMALLOC_EXPORT cl_int xmcForEachBlockSized(xmc_heap heap, cl_command_queue queue
                                            xmc_block_callback callback, void *data);
 
 /* Calls back for each live block, by ascending reference. Blocks that lanes share by compartments are one. The
- * heap must be quiet; the callback may do as it likes with it. Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH,
- * XMC_HEAP_CORRUPT (the header or the tables say what cannot be, and no block is told; xmcCheckHeap says what),
- * CL_INVALID_VALUE (no callback, or a block's size less than in version 0.1), CL_OUT_OF_HOST_MEMORY, OpenCL's. */
+ * heap must be quiet. The blocks are those that were live when the call began, so the callback may do as it likes with
+ * the heap, which includes to release it; of a debug heap all blocks are read before the first callback, into 24 bytes of
+ * memory for each. Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_CORRUPT (the header or the tables say what cannot
+ * be, and no block is told; xmcCheckHeap says what), CL_INVALID_VALUE (no callback, or a block's size less than in version
+ * 0.1), CL_OUT_OF_HOST_MEMORY, OpenCL's. */
 static inline cl_int xmcForEachBlock(xmc_heap heap, cl_command_queue queue, xmc_block_callback callback,
                                      void *data) {
   return xmcForEachBlockSized(heap, queue, sizeof(xmc_block), callback, data);
@@ -430,15 +453,15 @@ XMALLOC_EXPORT cl_int xmcGetHeapText(xmc_heap heap, cl_command_queue queue, xmc_
 /* A kind of failure */
 typedef cl_uint xmc_heap_event;
 #define XMC_EVENT_FAILED_REQUEST 0x5851 /* a request got NULL; `value`: the bytes asked for */
-#define XMC_EVENT_DOUBLE_FREE 0x5852    /* `value`: the xmcRef, as xmc_heap_stats has it; so for the next ones */
+#define XMC_EVENT_DOUBLE_FREE 0x5852 /* `value`: the xmcRef, as xmc_heap_stats has it; so for the next ones */
 #define XMC_EVENT_INVALID_FREE 0x5853
 #define XMC_EVENT_RED_ZONE 0x5854       /* debug heaps from level 2 on */
 #define XMC_EVENT_USE_AFTER_FREE 0x5855 /* debug heaps from level 2 on */
 
 /* The first failure of a kind: what xmc_heap_stats says of it. `id` is the work-item's global linear id for a failed
  * request, and 0 for other kinds. */
-typedef void(CL_CALLBACK *xmc_event_callback)(xmc_heap heap, xmc_heap_event event, cl_ulong value, cl_ulong id,
-                                              void *data);
+typedef void(CL_CALLBACK *xmc_event_callback)(xmc_heap heap, xmc_heap_event event, cl_ulong value,
+                                              cl_ulong id, void *data);
 
 /* Calls back, once for each kind of failure that happened in kernels or host calls since the heap was created, loaded
  * or reset, or since this function was called. It is called by the host functions that look at the heap, when the
@@ -448,8 +471,8 @@ typedef void(CL_CALLBACK *xmc_event_callback)(xmc_heap heap, xmc_heap_event even
  *
  * The callback runs in the thread that called the host function, before that returns, and the library holds no lock
  * then. If several threads look at a heap at the same time, one of them calls back, and another one may return
- * before it has. The callback may call any function on the heap except xmcRetainHeap, xmcReleaseHeap, xmcResetHeap,
- * xmcMapHeap and xmcUnmapHeap. `data` is handed through, and must live as long as the callback is set.
+ * before it has. The callback may do as it likes with the heap, which includes to release it; only if xmcReleaseHeap
+ * calls it, because the heap is to be destroyed, it must neither retain nor release nor map it. `data` is handed through, and must live as long as the callback is set.
  * Error: XMC_INVALID_HEAP. */
 XMALLOC_EXPORT cl_int xmcSetHeapCallback(xmc_heap heap, xmc_event_callback callback, void *data);
 
@@ -457,8 +480,9 @@ XMALLOC_EXPORT cl_int xmcSetHeapCallback(xmc_heap heap, xmc_event_callback callb
  * allocations: a block that was both allocated and freed in between is not seen. Which blocks are new is the
  * difference of two listings by xmcForEachBlock. */
 typedef struct xmc_heap_change {
-  cl_ulong added_blocks; /* of the size classes of which more blocks are live than before, how many more: what a launch
-                          * that should free its blocks leaked. Whole pages count as one class. */
+  /* of the size classes of which more blocks are live than before, how many more: what a launch that should free its
+   * blocks leaked. Whole pages count as one class. */
+  cl_ulong added_blocks;
   cl_ulong added_bytes;
   cl_ulong removed_blocks; /* of the other size classes, how many fewer */
   cl_ulong removed_bytes;

@@ -62,8 +62,9 @@ inline Properties terminated(Properties properties) {
 }
 
 /* Reads a piece of information as it is, as a string, or as an object of OpenCL. */
-template <class T> typename std::enable_if<std::is_scalar<T>::value, cl_int>::type
-read(xmc_heap heap, xmc_heap_info name, T &value) {
+template <class T>
+typename std::enable_if<std::is_scalar<T>::value, cl_int>::type read(xmc_heap heap, xmc_heap_info name,
+                                                                     T &value) {
   return xmcGetHeapInfo(heap, name, sizeof value, &value, nullptr);
 }
 
@@ -78,8 +79,9 @@ inline cl_int read(xmc_heap heap, xmc_heap_info name, std::string &value) {
   return status;
 }
 
-template <class T> typename std::enable_if<!std::is_scalar<T>::value, cl_int>::type
-read(xmc_heap heap, xmc_heap_info name, T &value) {
+template <class T>
+typename std::enable_if<!std::is_scalar<T>::value, cl_int>::type read(xmc_heap heap, xmc_heap_info name,
+                                                                      T &value) {
   typename T::cl_type object = nullptr;
   cl_int status = xmcGetHeapInfo(heap, name, sizeof object, &object, nullptr);
   if (status == CL_SUCCESS)
@@ -261,7 +263,8 @@ template <class T> struct Ref {
  * mapping; any number of threads may allocate and free through it. */
 class Mapping {
 public:
-  explicit Mapping(const Heap &heap, const cl::CommandQueue &queue = cl::CommandQueue(), cl_int *err = nullptr)
+  explicit Mapping(const Heap &heap, const cl::CommandQueue &queue = cl::CommandQueue(),
+                   cl_int *err = nullptr)
       : queue_(queue) {
     cl_int status = xmcMapHeap(heap(), queue_());
     if (status == CL_SUCCESS)
@@ -298,7 +301,8 @@ public:
   template <class T> T *allocate(std::size_t count = 1, cl_int *err = nullptr) const {
     static_assert(std::is_trivially_copyable<T>::value, "kernels share bytes, not objects with constructors");
     const bool fits = count <= (std::size_t)-1 / sizeof(T);
-    const std::size_t bytes = fits ? count * sizeof(T) : (std::size_t)-1; /* which no heap has: counted there */
+    const std::size_t bytes =
+        fits ? count * sizeof(T) : (std::size_t)-1; /* which no heap has: counted there */
     cl_int status;
     void *ptr = alignof(T) > 16 ? xmcHostAlignedAlloc(heap_(), alignof(T), bytes, &status)
                                 : xmcHostMalloc(heap_(), bytes, &status);
@@ -308,7 +312,8 @@ public:
 
   /* xmcHostRealloc */
   template <class T> T *reallocate(T *ptr, std::size_t count, cl_int *err = nullptr) const {
-    static_assert(std::is_trivially_copyable<T>::value && alignof(T) <= 16, "bytes that may move, aligned to 16");
+    static_assert(std::is_trivially_copyable<T>::value && alignof(T) <= 16,
+                  "bytes that may move, aligned to 16");
     const bool fits = count <= (std::size_t)-1 / sizeof(T);
     cl_int status;
     void *moved = xmcHostRealloc(heap_(), ptr, fits ? count * sizeof(T) : (std::size_t)-1, &status);

@@ -127,6 +127,7 @@ static void linked(test_env *env) {
 }
 
 int main(int argc, char **argv) {
-  static const test_case cases[] = {TEST(bound, SPREAD_AXES), TEST(refused, SPREAD_ONE), TEST(linked, SPREAD_ONE)};
+  static const test_case cases[] = {TEST(bound, SPREAD_AXES), TEST(refused, SPREAD_ONE),
+                                    TEST(linked, SPREAD_ONE)};
   return test_main("default", cases, sizeof cases / sizeof *cases, argc, argv);
 }

@@ -329,7 +329,8 @@ static void tools(test_env *env) {
   assert_string_equal(tool(env, "info", "/", 1), "xmc-heap: cannot read /: Is a directory\n");
   if (access("/dev/full", W_OK) == 0) {
     snprintf(line, sizeof line, "%s /dev/full", path);
-    assert_string_equal(tool(env, "map", line, 1), "xmc-heap: cannot write /dev/full: No space left on device\n");
+    assert_string_equal(tool(env, "map", line, 1),
+                        "xmc-heap: cannot write /dev/full: No space left on device\n");
   }
   assert_non_null(strstr(tool(env, "--help", "", 0), "usage"));
   assert_non_null(strstr(tool(env, "-h", "", 0), "usage"));
@@ -345,9 +346,9 @@ static void tools(test_env *env) {
 }
 
 int main(int argc, char **argv) {
-  static const test_case cases[] = {TEST(blocks, SPREAD_AXES), TEST(reports, SPREAD_ONE), TEST(texts, SPREAD_AXES),
-                                    TEST(portable_stream, SPREAD_ONE),
-                                    TEST(map, SPREAD_AXES), TEST(large_map, SPREAD_ONE),
+  static const test_case cases[] = {TEST(blocks, SPREAD_AXES), TEST(reports, SPREAD_ONE),
+                                    TEST(texts, SPREAD_AXES),  TEST(portable_stream, SPREAD_ONE),
+                                    TEST(map, SPREAD_AXES),    TEST(large_map, SPREAD_ONE),
                                     TEST(tools, SPREAD_ONE)};
   return test_main("inspect", cases, sizeof cases / sizeof *cases, argc, argv);
 }

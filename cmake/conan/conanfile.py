@@ -46,6 +46,7 @@ class XMallocConan(ConanFile):
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables.update({
             "XMALLOC_INSTALL": True,
+            "XMALLOC_INSTALL_EXAMPLES": False,
             "XMALLOC_BUILD_TOOLS": bool(self.options.tools),
             "XMALLOC_BUILD_TESTS": False,
             "XMALLOC_BUILD_BENCH": False,

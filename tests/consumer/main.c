@@ -9,16 +9,15 @@
 
 enum { ITEMS = 1000 };
 
-static const char source[] =
-    "#include \"xmalloc.cl\"\n"
-    "__kernel void numbers(__global xmcHeap *heap, __global int *out) {\n"
-    "  __global int *p = (__global int *)xmcMalloc(heap, sizeof(int));\n"
-    "  if (p) {\n"
-    "    *p = (int)get_global_id(0);\n"
-    "    out[get_global_id(0)] = *p;\n"
-    "    xmcFree(heap, p);\n"
-    "  }\n"
-    "}\n";
+static const char source[] = "#include \"xmalloc.cl\"\n"
+                             "__kernel void numbers(__global xmcHeap *heap, __global int *out) {\n"
+                             "  __global int *p = (__global int *)xmcMalloc(heap, sizeof(int));\n"
+                             "  if (p) {\n"
+                             "    *p = (int)get_global_id(0);\n"
+                             "    out[get_global_id(0)] = *p;\n"
+                             "    xmcFree(heap, p);\n"
+                             "  }\n"
+                             "}\n";
 
 static void check(cl_int status, const char *what) {
   if (status != CL_SUCCESS) {
@@ -50,8 +49,10 @@ static void run(cl_context context, cl_command_queue queue, cl_program program, 
   check(status, "clCreateBuffer");
   check(xmcSetKernelArgHeap(kernel, 0, heap), "xmcSetKernelArgHeap");
   check(clSetKernelArg(kernel, 1, sizeof buffer, &buffer), "clSetKernelArg");
-  check(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL), "clEnqueueNDRangeKernel");
-  check(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL), "clEnqueueReadBuffer");
+  check(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL),
+        "clEnqueueNDRangeKernel");
+  check(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL),
+        "clEnqueueReadBuffer");
   for (i = 0; i < ITEMS; i++)
     if (out[i] != i) {
       fprintf(stderr, "work-item %d gave %d\n", i, out[i]);
@@ -97,7 +98,8 @@ int main(void) {
 
   check(xmcGetHeapStats(heap, queue, &stats), "xmcGetHeapStats");
   if (stats.live_blocks != 0 || stats.failed_requests != 0) {
-    fprintf(stderr, "%d blocks left, %d requests failed\n", (int)stats.live_blocks, (int)stats.failed_requests);
+    fprintf(stderr, "%d blocks left, %d requests failed\n", (int)stats.live_blocks,
+            (int)stats.failed_requests);
     return 1;
   }
   check(xmcReleaseHeap(heap), "xmcReleaseHeap");

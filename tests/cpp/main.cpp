@@ -37,24 +37,24 @@ static void expect(bool right, const char *what, int line) {
 /* CALL(status, call): `status` is what the call reports, by either way. */
 #ifdef CL_HPP_ENABLE_EXCEPTIONS
 static const char *thrown_by = "";
-#define CALL(status, ...)               \
-  do {                                  \
-    try {                               \
-      cl_int *err = &status;            \
-      (void)err;                        \
-      status = CL_SUCCESS;              \
-      __VA_ARGS__;                      \
-    } catch (const cl::Error &error) {  \
-      status = error.err();             \
-      thrown_by = error.what();         \
-    }                                   \
+#define CALL(status, ...) \
+  do { \
+    try { \
+      cl_int *err = &status; \
+      (void)err; \
+      status = CL_SUCCESS; \
+      __VA_ARGS__; \
+    } catch (const cl::Error &error) { \
+      status = error.err(); \
+      thrown_by = error.what(); \
+    } \
   } while (0)
 #else
-#define CALL(status, ...)     \
-  do {                        \
-    cl_int *err = &status;    \
-    (void)err;                \
-    __VA_ARGS__;              \
+#define CALL(status, ...) \
+  do { \
+    cl_int *err = &status; \
+    (void)err; \
+    __VA_ARGS__; \
   } while (0)
 #endif
 

@@ -44,7 +44,8 @@ static void expect(world *w, int true_, const char *what) {
 
 /* 1 byte to more than the heap, most of them around the classes' limits */
 static size_t some_size(uint8_t a, uint8_t b) {
-  static const uint32_t steps[] = {16, 64, 128, 448, 512, 1024, 3072, 8192, 16384, 40000, 65536, 1u << 18, 1u << 20, 1100000, 2000000, 5000000};
+  static const uint32_t steps[] = {16,    64,    128,   448,      512,      1024,    3072,    8192,
+                                   16384, 40000, 65536, 1u << 18, 1u << 20, 1100000, 2000000, 5000000};
   size_t size = steps[a & 15u] + (a >> 4 & 7u) * (steps[a & 15u] / 8u);
   return a & 128u ? size - b % 9u : 1u + size * b / 255u;
 }
@@ -52,8 +53,10 @@ static size_t some_size(uint8_t a, uint8_t b) {
 static void enter(world *w, block *at, unsigned char *p, size_t size, uint8_t tag) {
   int t, i;
   expect(w, (uintptr_t)p % 16u == 0, "a block is not aligned");
-  expect(w, p >= (unsigned char *)xmc_page_address(w->heap, 0) &&
-             p + size <= (unsigned char *)w->heap + w->heap->bytes, "a block is outside the arena");
+  expect(w,
+         p >= (unsigned char *)xmc_page_address(w->heap, 0) &&
+             p + size <= (unsigned char *)w->heap + w->heap->bytes,
+         "a block is outside the arena");
   for (t = 0; t < w->threads; t++)
     for (i = 0; i < HELD; i++) {
       const block *other = &w->held[t][i];

@@ -24,8 +24,9 @@ static int run_file(const char *path, unsigned *count) {
   return wrong != NULL;
 }
 
-const char test_usage[] = "usage: fuzz_replay FILE_OR_FOLDER...\n"
-                          "Runs the fuzzer's programs of operations again. Exit 0: there was one, and all went well.\n";
+const char test_usage[] =
+    "usage: fuzz_replay FILE_OR_FOLDER...\n"
+    "Runs the fuzzer's programs of operations again. Exit 0: there was one, and all went well.\n";
 
 int main(int argc, char **argv) {
   unsigned count = 0;

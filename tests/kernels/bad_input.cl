@@ -2,7 +2,8 @@
 /* Frees of pointers by their offsets from the heap, whatever they are; requests of sizes by a list. */
 #include "xmalloc.cl"
 
-__kernel void bad_malloc(__global xmcHeap *heap, __global const ulong *sizes, __global ulong *refs, uint count) {
+__kernel void bad_malloc(__global xmcHeap *heap, __global const ulong *sizes, __global ulong *refs,
+                         uint count) {
   uint i = (uint)get_global_id(0);
   if (i < count)
     refs[i] = xmcToRef(heap, xmcMalloc(heap, (size_t)sizes[i]));
@@ -16,7 +17,8 @@ __kernel void bad_free(__global xmcHeap *heap, __global const ulong *offsets, ui
 }
 
 /* Blocks of another heap */
-__kernel void bad_free_of_other(__global xmcHeap *heap, __global xmcHeap *other, __global const ulong *refs, uint count) {
+__kernel void bad_free_of_other(__global xmcHeap *heap, __global xmcHeap *other, __global const ulong *refs,
+                                uint count) {
   uint i = (uint)get_global_id(0);
   if (i < count)
     xmcFree(heap, xmcFromRef(other, refs[i]));
@@ -32,7 +34,8 @@ __kernel void bad_group(__global xmcHeap *heap, __global const ulong *sizes, __g
 }
 
 /* Bad calls of every kind; results: how many returned what they should not */
-__kernel void bad_calls(__global xmcHeap *heap, __global const ulong *offsets, uint count, __global uint *wrong) {
+__kernel void bad_calls(__global xmcHeap *heap, __global const ulong *offsets, uint count,
+                        __global uint *wrong) {
   uint i = (uint)get_global_id(0);
   size_t huge = ~(size_t)0;
   if (i < count) {

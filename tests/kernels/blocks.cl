@@ -36,7 +36,8 @@ __kernel void blocks_fill_large(__global xmcHeap *heap, __global const test_bloc
 }
 
 /* Counts wrong words in blocks[i].errors. The block is found by its reference. */
-__kernel void blocks_check(__global xmcHeap *heap, __global test_block *blocks, uint count, ulong fill_limit) {
+__kernel void blocks_check(__global xmcHeap *heap, __global test_block *blocks, uint count,
+                           ulong fill_limit) {
   uint i = (uint)get_global_id(0);
   if (i < count && blocks[i].ref && blocks[i].usable <= fill_limit)
     blocks[i].errors += pattern_errors((__global char *)xmcFromRef(heap, blocks[i].ref), blocks[i].usable,

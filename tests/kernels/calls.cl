@@ -69,8 +69,8 @@ __kernel void calls_aligned(__global xmcHeap *heap, __global const ulong *alignm
 }
 
 /* There and back: 0 where reference and pointer agree. */
-__kernel void calls_references(__global xmcHeap *heap, __global const test_block *blocks, __global uint *errors,
-                               uint count) {
+__kernel void calls_references(__global xmcHeap *heap, __global const test_block *blocks,
+                               __global uint *errors, uint count) {
   uint i = (uint)get_global_id(0);
   if (i < count) {
     __global char *p = (__global char *)heap + blocks[i].offset;

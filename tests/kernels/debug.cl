@@ -24,7 +24,9 @@ __kernel void debug_realloc(__global xmcHeap *heap, ulong size, __global ulong *
   *ref = xmcToRef(heap, xmcRealloc(heap, xmcFromRef(heap, *ref), (size_t)size));
 }
 
-__kernel void debug_poke(__global xmcHeap *heap, ulong at, uint byte) { ((__global uchar *)heap)[at] = (uchar)byte; }
+__kernel void debug_poke(__global xmcHeap *heap, ulong at, uint byte) {
+  ((__global uchar *)heap)[at] = (uchar)byte;
+}
 
 /* Many at once, in groups: each writes all of its block and checks it. */
 __kernel void debug_churn(__global xmcHeap *heap, uint rounds, __global uint *errors) {

@@ -5,8 +5,8 @@
  */
 #include "xmalloc.cl"
 
-static void exchange_rounds(__global xmcHeap *heap, __global ulong *table, uint places, uint rounds, uint seed,
-                            __global uint *counts) {
+static void exchange_rounds(__global xmcHeap *heap, __global ulong *table, uint places, uint rounds,
+                            uint seed, __global uint *counts) {
   uint id = (uint)get_global_id(0), round, errors = 0, failures = 0;
   uint state = (id + 1u) * 2654435769u ^ seed;
   for (round = 0; round < rounds; round++) {
@@ -52,7 +52,8 @@ __kernel void exchange_in_heap(__global xmcHeap *heap, ulong table, uint places,
   exchange_rounds(heap, (__global ulong *)xmcFromRef(heap, table), places, rounds, seed, counts);
 }
 
-__kernel void exchange_end(__global xmcHeap *heap, __global ulong *table, uint places, __global uint *counts) {
+__kernel void exchange_end(__global xmcHeap *heap, __global ulong *table, uint places,
+                           __global uint *counts) {
   uint place = (uint)get_global_id(0);
   if (place < places && table[place]) {
     __global uint *p = (__global uint *)xmcFromRef(heap, table[place]);

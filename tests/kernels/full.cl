@@ -50,8 +50,8 @@ __kernel void full_fill(__global xmcHeap *heap, __global ulong *heads, __global 
 
 /* Each item checks and frees the list of item (item + shift) % items; of every `of` blocks it keeps one
  * (of 0: none). taken counts down; errors counts blocks that are not their owner's. */
-__kernel void full_free(__global xmcHeap *heap, __global ulong *heads, uint items, uint size, uint shift, uint of,
-                        __global ulong *taken, __global uint *errors) {
+__kernel void full_free(__global xmcHeap *heap, __global ulong *heads, uint items, uint size, uint shift,
+                        uint of, __global ulong *taken, __global uint *errors) {
   uint item = (uint)get_global_id(0), owner = (item + shift) % items, n = 0, wrong = 0;
   ulong ref, kept = 0;
   if (item >= items)

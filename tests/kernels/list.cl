@@ -20,7 +20,8 @@ __kernel void list_begin(__global xmcHeap *heap, __global ulong *out) {
 }
 
 /* Work-item i pushes a node of value first + i. */
-__kernel void list_push(__global xmcHeap *heap, ulong root_ref, uint first, uint count, __global uint *errors) {
+__kernel void list_push(__global xmcHeap *heap, ulong root_ref, uint first, uint count,
+                        __global uint *errors) {
   uint value = first + (uint)get_global_id(0), bytes;
   __global ulong *root = (__global ulong *)xmcFromRef(heap, root_ref);
   __global list_node *node;

@@ -20,9 +20,9 @@ typedef struct test_block {
   test_u64 offset;  /* from the heap's begin */
   test_u64 address; /* as the device sees it, for alignment */
   test_u64 usable;
-  test_u64 size;    /* as requested */
+  test_u64 size; /* as requested */
   test_u32 tag;
-  test_u32 errors;  /* wrong words found by a check */
+  test_u32 errors; /* wrong words found by a check */
 } test_block;
 
 static inline test_u32 pattern_word(test_u32 tag, test_u32 index) {
@@ -30,7 +30,8 @@ static inline test_u32 pattern_word(test_u32 tag, test_u32 index) {
 }
 
 /* Items first, first + step … of the block's 4-byte words, and the bytes after the last whole word */
-static inline void pattern_fill(TEST_GLOBAL char *p, test_u64 bytes, test_u32 tag, test_u32 first, test_u32 step) {
+static inline void pattern_fill(TEST_GLOBAL char *p, test_u64 bytes, test_u32 tag, test_u32 first,
+                                test_u32 step) {
   TEST_GLOBAL test_u32 *word = (TEST_GLOBAL test_u32 *)p;
   test_u32 words = (test_u32)(bytes >> 2), i;
   for (i = first; i < words; i += step)
@@ -40,7 +41,8 @@ static inline void pattern_fill(TEST_GLOBAL char *p, test_u64 bytes, test_u32 ta
       p[i] = (char)(tag + i);
 }
 
-static inline test_u32 pattern_errors(TEST_GLOBAL const char *p, test_u64 bytes, test_u32 tag, test_u32 first, test_u32 step) {
+static inline test_u32 pattern_errors(TEST_GLOBAL const char *p, test_u64 bytes, test_u32 tag, test_u32 first,
+                                      test_u32 step) {
   TEST_GLOBAL const test_u32 *word = (TEST_GLOBAL const test_u32 *)p;
   test_u32 words = (test_u32)(bytes >> 2), i, errors = 0;
   for (i = first; i < words; i += step)

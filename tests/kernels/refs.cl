@@ -3,7 +3,8 @@
 #include "xmalloc.cl"
 
 /* out[i] is the 32-bit reference of the address `offsets[i]` bytes behind the arena's start. Nothing is read there. */
-__kernel void refs_edges(__global xmcHeap *heap, __global const ulong *offsets, __global uint *out, uint count) {
+__kernel void refs_edges(__global xmcHeap *heap, __global const ulong *offsets, __global uint *out,
+                         uint count) {
   uint i = (uint)get_global_id(0);
   if (i < count)
     out[i] = xmcToRef32(heap, (__global char *)heap + offsets[i]);
@@ -65,7 +66,8 @@ __kernel void refs_exchange(__global xmcHeap *heap, __global ulong *places, uint
 }
 
 /* Each work-item pushes nodes onto one stack and looks at its first nodes. sums[0] and sums[2] as above. */
-__kernel void refs_push(__global xmcHeap *heap, __global ulong *head, uint rounds, volatile __global uint *sums) {
+__kernel void refs_push(__global xmcHeap *heap, __global ulong *head, uint rounds,
+                        volatile __global uint *sums) {
   uint id = (uint)get_global_id(0), round, i;
   for (round = 0; round < rounds; round++) {
     __global refs_node *node = refs_new(heap, id * rounds + round);

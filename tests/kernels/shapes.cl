@@ -24,8 +24,8 @@ static inline void stamp(__global xmcHeap *heap, __global test_block *block, __g
 }
 
 /* Everybody; sizes differ from item to item if vary is not 0. */
-__kernel void shape_all(__global xmcHeap *heap, __global test_block *blocks, uint count, ulong size, uint vary,
-                        uint tag) {
+__kernel void shape_all(__global xmcHeap *heap, __global test_block *blocks, uint count, ulong size,
+                        uint vary, uint tag) {
   uint id = linear_id();
   ulong mine = vary ? 1u + id * 7919u % (uint)size : size;
   if (id < count)
@@ -33,7 +33,8 @@ __kernel void shape_all(__global xmcHeap *heap, __global test_block *blocks, uin
 }
 
 /* One lane in `every`, and those of the last group that return early are among the others */
-__kernel void shape_sparse(__global xmcHeap *heap, __global test_block *blocks, uint count, uint every, uint tag) {
+__kernel void shape_sparse(__global xmcHeap *heap, __global test_block *blocks, uint count, uint every,
+                           uint tag) {
   uint id = linear_id();
   if (id >= count || id % every != every / 2u)
     return;

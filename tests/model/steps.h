@@ -12,11 +12,10 @@
  */
 #define NOBODY 255
 byte stopped = NOBODY;
-#define STEP(what) atomic { stopped != _pid -> what }
+#define STEP(what) \
+  atomic { stopped != _pid->what }
 
 /* Stops process `who` at any time, or never. */
 #define STOP(who) \
   if \
-  :: stopped = who \
-  :: skip \
-  fi
+  ::stopped = who ::skip fi

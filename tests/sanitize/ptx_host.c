@@ -50,7 +50,8 @@ static cl_device_id find_nvidia(cl_platform_id *platform) {
   for (i = 0; i < n; i++) {
     *platform = platforms[i];
     if (clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof name, name, NULL) == CL_SUCCESS &&
-        strstr(name, "NVIDIA") && clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_GPU, 1, &device, NULL) == CL_SUCCESS)
+        strstr(name, "NVIDIA") &&
+        clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_GPU, 1, &device, NULL) == CL_SUCCESS)
       return device;
   }
   stop("no NVIDIA OpenCL", 0);
@@ -110,8 +111,8 @@ static int (*cu_alloc)(uint64_t *, size_t);
 static int (*cu_set)(uint64_t, unsigned char, size_t);
 static int (*cu_up)(uint64_t, const void *, size_t);
 static int (*cu_down)(void *, uint64_t, size_t);
-static int (*cu_launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
-                        void **);
+static int (*cu_launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
+                        void **, void **);
 static int (*cu_wait)(void);
 
 #define CU(call) \
@@ -202,7 +203,8 @@ static int churn(const char *ptx, xmc_u32 fifos, xmc_u32 mode) {
   enum { ITEMS = 4096, SLOTS = 8, ROUNDS = 24, LOCAL = 64 };
   void *kernel;
   uint64_t heap, table, counts;
-  xmc_u32 items = ITEMS, slots = SLOTS, rounds = ROUNDS, max_size = 3000, seed, shift, finish, launch, result[4];
+  xmc_u32 items = ITEMS, slots = SLOTS, rounds = ROUNDS, max_size = 3000, seed, shift, finish, launch,
+          result[4];
   void *args[] = {&heap, &table, &items, &slots, &rounds, &max_size, &seed, &shift, &finish, &counts};
   open_cuda();
   kernel = load(ptx, "churn");
@@ -219,8 +221,8 @@ static int churn(const char *ptx, xmc_u32 fifos, xmc_u32 mode) {
     CU(cu_launch(kernel, ITEMS / LOCAL, 1, 1, LOCAL, 1, 1, 0, NULL, args, NULL));
     CU(cu_wait());
     CU(cu_down(result, counts, 16));
-    printf("launch %u: %u wrong words, %u failures, %u mallocs, %u frees\n", launch, result[0], result[1], result[2],
-           result[3]);
+    printf("launch %u: %u wrong words, %u failures, %u mallocs, %u frees\n", launch, result[0], result[1],
+           result[2], result[3]);
     if (result[0] || check_heap(heap))
       return 1;
   }

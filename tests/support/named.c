@@ -9,7 +9,8 @@ const char *test_filter(int argc, char **argv) { return argc > 1 ? argv[1] : get
 int test_wants_help(int argc, char **argv) {
   if (argc < 2 || (strcmp(argv[1], "-h") != 0 && strcmp(argv[1], "--help") != 0))
     return 0;
-  printf("%s [TEXT]\nRuns the tests whose names contain TEXT (or XMC_TEST_FILTER of the environment).\n", argv[0]);
+  printf("%s [TEXT]\nRuns the tests whose names contain TEXT (or XMC_TEST_FILTER of the environment).\n",
+         argv[0]);
   return 1;
 }
 

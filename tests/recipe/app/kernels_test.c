@@ -7,15 +7,16 @@
 enum { ITEMS = 1000 };
 
 /* Each work-item builds the numbers below its id in a block of its own, and adds them up. */
-static const char source[] = "__kernel void sums(__global xmcHeap *heap, __global uint *out) {\n"
-                             "  uint i = (uint)get_global_id(0), k, sum = 0;\n"
-                             "  __global uint *numbers = (__global uint *)xmcMalloc(heap, (i + 1) * sizeof(uint));\n"
-                             "  if (!numbers) return;\n"
-                             "  for (k = 0; k <= i; k++) numbers[k] = k;\n"
-                             "  for (k = 0; k <= i; k++) sum += numbers[k];\n"
-                             "  xmcFree(heap, numbers);\n"
-                             "  out[i] = sum;\n"
-                             "}\n";
+static const char source[] =
+    "__kernel void sums(__global xmcHeap *heap, __global uint *out) {\n"
+    "  uint i = (uint)get_global_id(0), k, sum = 0;\n"
+    "  __global uint *numbers = (__global uint *)xmcMalloc(heap, (i + 1) * sizeof(uint));\n"
+    "  if (!numbers) return;\n"
+    "  for (k = 0; k <= i; k++) numbers[k] = k;\n"
+    "  for (k = 0; k <= i; k++) sum += numbers[k];\n"
+    "  xmcFree(heap, numbers);\n"
+    "  out[i] = sum;\n"
+    "}\n";
 
 static void check(cl_int status, const char *what) {
   if (status != CL_SUCCESS) {
@@ -41,8 +42,10 @@ static void run(cl_context context, cl_device_id device, cl_command_queue queue,
   check(status, "clCreateBuffer");
   check(xmcSetKernelArgHeap(kernel, 0, heap), "xmcSetKernelArgHeap");
   check(clSetKernelArg(kernel, 1, sizeof buffer, &buffer), "clSetKernelArg");
-  check(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL), "clEnqueueNDRangeKernel");
-  check(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL), "clEnqueueReadBuffer");
+  check(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL),
+        "clEnqueueNDRangeKernel");
+  check(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL),
+        "clEnqueueReadBuffer");
   for (i = 0; i < ITEMS; i++)
     if (out[i] != i * (i + 1) / 2) {
       fprintf(stderr, "work-item %d: %u\n", (int)i, out[i]);

@@ -1,12 +1,11 @@
-/* A queue of work whose items make further items: the places of n queens on a chess board that do not attack
- * each other. The host puts one empty board into the queue; each launch serves what is there and fills the
- * next queue, until none is left. The host counts the solutions by recursion.
- *
- *   sample_work_queue [N]   board size, 4 … 12; default 8
- */
+/* SPDX-License-Identifier: MIT */
+/* A queue of work whose items make further items: boards with n queens that do not attack each other. The host puts one
+ * empty board into the queue. Each launch serves what is there and fills the next queue, until none is left. The host
+ * counts the solutions by recursion. */
 #include "sample.h"
+#include "work_queue.cl.h"
 
-enum { ROOM = 1 << 19 }; /* items a queue */
+enum { ROOM = 1 << 19 }; /* items in a queue */
 
 typedef struct item {
   cl_uint row;
@@ -25,9 +24,10 @@ static cl_uint host_count(unsigned n, unsigned columns, unsigned left, unsigned 
 }
 
 static int run(sample *s) {
-  cl_uint n = s->argc > 1 ? (cl_uint)atoi(s->argv[1]) : 8, count = 1, served = 0, launches = 0, expected,
+  cl_uint n = s->argc > 0 ? (cl_uint)atoi(s->argv[0]) : 8, count = 1, served = 0, launches = 0, expected,
           zero = 0;
-  cl_uint first, counts[3] = {0};
+  cl_uint counts[3] = {0};
+  xmcRef first;
   cl_mem queues[2], buffer;
   int wrong;
   cl_int e;
@@ -36,11 +36,11 @@ static int run(sample *s) {
     return 1;
   }
   CHECK(xmcMapHeap(s->heap, s->queue));
-  first = (cl_uint)xmcHostToRef(s->heap, xmcHostCalloc(s->heap, 1, sizeof(item), &e));
+  first = xmcHostToRef(s->heap, xmcHostCalloc(s->heap, 1, sizeof(item), &e));
   CHECK(e);
   CHECK(xmcUnmapHeap(s->heap, s->queue));
-  queues[0] = sample_buffer(s, ROOM * sizeof(cl_uint), NULL);
-  queues[1] = sample_buffer(s, ROOM * sizeof(cl_uint), NULL);
+  queues[0] = sample_buffer(s, ROOM * sizeof(xmcRef), NULL);
+  queues[1] = sample_buffer(s, ROOM * sizeof(xmcRef), NULL);
   buffer = sample_buffer(s, sizeof counts, counts);
   CHECK(clEnqueueWriteBuffer(s->queue, queues[0], CL_TRUE, 0, sizeof first, &first, 0, NULL, NULL));
   while (count > 0) {
@@ -62,4 +62,11 @@ static int run(sample *s) {
   return wrong;
 }
 
-int main(int argc, char **argv) { return sample_main(argc, argv, "work_queue.cl", 128 << 20, run); }
+int main(int argc, char **argv) {
+  static const sample_description work_queue = {
+      "sample_work_queue [N]\n"
+      "Counts the ways to place N queens, 4 to 12, on a board of N by N; "
+      "default 8.",
+      work_queue_cl, 128, run};
+  return sample_main(argc, argv, &work_queue);
+}

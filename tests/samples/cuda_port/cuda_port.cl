@@ -1,14 +1,14 @@
-/* The port of neighbours.cu. What changed for memory: each function that allocates gets the heap, malloc(n) is
- * xmcMalloc(heap, n), and pointers kept between launches are references (buffers may move; a heap's references
- * stay). Where the device has variables at program scope, "xmalloc_std.h" saves the first two.
- */
+/* SPDX-License-Identifier: MIT */
+/* The port of cuda_port.cu. Three things changed for memory: each function that allocates gets the heap, malloc(n) is
+ * xmcMalloc(heap, n), and pointers kept between launches are references, because a buffer may have another address in
+ * the next launch. Where the device has variables at program scope, "xmalloc_std.h" saves the first two changes. */
 #include "xmalloc.cl"
 
 #define POINTS 3000
 #define RADIUS 700
 
 typedef struct list {
-  ulong items; /* reference */
+  xmcRef items;
   int count;
   int room;
 } list;

@@ -1,20 +1,22 @@
-/* Kernels of vectors.c: a vector a work-item, whose length nobody knows before. */
+/* SPDX-License-Identifier: MIT */
+/* Kernels of vectors.c: each work-item has a vector whose length nobody knows in advance. */
 #include "xmalloc.cl"
 
 typedef struct vector {
-  uint ref; /* of the items, ulong each */
+  xmcRef items; /* the items, a ulong each */
   uint count;
   uint room;
 } vector;
 
+/* Appends a value. 0 if there is no room for it: the vector is as it was. */
 static int push(__global xmcHeap *heap, vector *v, ulong value) {
-  __global ulong *items = (__global ulong *)xmcFromRef(heap, v->ref);
+  __global ulong *items = (__global ulong *)xmcFromRef(heap, v->items);
   if (v->count == v->room) {
     uint room = v->room ? 2u * v->room : 2u;
     items = (__global ulong *)xmcRealloc(heap, items, room * sizeof(ulong));
     if (!items)
-      return 0; /* the old items are as they were */
-    v->ref = (uint)xmcToRef(heap, items);
+      return 0;
+    v->items = xmcToRef(heap, items);
     v->room = room;
   }
   items[v->count++] = value;
@@ -28,20 +30,20 @@ __kernel void collect(__global xmcHeap *heap, __global vector *vectors, uint cou
   vector v;
   if (i >= count)
     return;
-  v.ref = v.count = v.room = 0;
+  v.items = v.count = v.room = 0;
   while (push(heap, &v, n) && n != 1u)
     n = n & 1u ? 3u * n + 1u : n / 2u;
   vectors[i] = v;
 }
 
-/* Work-item i: out = items, their sum; frees them. */
+/* Work-item i writes the number and the sum of its items, and frees them. */
 __kernel void sum(__global xmcHeap *heap, __global vector *vectors, uint count, __global ulong2 *out) {
   uint i = (uint)get_global_id(0), k;
   __global ulong *items;
   ulong total = 0;
   if (i >= count)
     return;
-  items = (__global ulong *)xmcFromRef(heap, vectors[i].ref);
+  items = (__global ulong *)xmcFromRef(heap, vectors[i].items);
   for (k = 0; k < vectors[i].count; k++)
     total += items[k];
   out[i] = (ulong2)(vectors[i].count, total);

@@ -1,26 +1,27 @@
-/* A trie of a text's words, built by kernels in parallel, then read by the host where it lies: the words in
- * order, with their counts, equal those of the host's own sort.
- *
- *   sample_trie [FILE]   default: this project's LICENSE
- */
+/* SPDX-License-Identifier: MIT */
+/* A trie of a text's words, which kernels build in parallel and the host reads where it lies: the words in order, with
+ * their counts, equal those of the host's own sort. */
 #include "sample.h"
+#include "address.txt.h"
+#include "trie.cl.h"
 #include <ctype.h>
 
 typedef struct node {
-  cl_uint child[26];
+  xmcRef child[26];
   cl_uint count;
 } node;
 
 typedef struct words {
-  char *text; /* in small letters; a NUL behind each word */
+  char *text; /* in small letters, with a NUL behind each word */
   cl_uint *start;
   cl_uint count;
 } words;
 
-static words read_words(const char *path) {
+/* Takes `text` over. */
+static words split_words(char *text) {
   words w = {0};
-  size_t bytes, i;
-  w.text = sample_file(path, &bytes);
+  size_t bytes = strlen(text), i;
+  w.text = text;
   w.start = calloc(bytes / 2 + 2, sizeof *w.start);
   for (i = 0; i < bytes; i++) {
     int c = tolower((unsigned char)w.text[i]);
@@ -33,7 +34,7 @@ static words read_words(const char *path) {
 
 static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* The host's result, a line a word */
+/* The host's result: a line for each word and its count */
 static char *host_list(const words *w, size_t room) {
   char **sorted = calloc(w->count + 1, sizeof *sorted), *list = calloc(1, room), *at = list;
   cl_uint i, n;
@@ -49,7 +50,7 @@ static char *host_list(const words *w, size_t room) {
   return list;
 }
 
-/* The trie's words in order; counts its nodes. */
+/* Appends the words below a node in order, and counts the nodes. */
 static char *walk(xmc_heap heap, xmcRef ref, char *word, size_t length, char *at, cl_uint *nodes) {
   const node *n = xmcHostFromRef(heap, ref);
   unsigned i;
@@ -65,7 +66,7 @@ static char *walk(xmc_heap heap, xmcRef ref, char *word, size_t length, char *at
 }
 
 static int run(sample *s) {
-  words w = read_words(s->argc > 1 ? s->argv[1] : XMC_SAMPLE_FOLDER "../../LICENSE");
+  words w = split_words(s->argc > 0 ? sample_file(s->argv[0]) : strdup(address_txt));
   size_t bytes = w.count ? w.start[w.count - 1] + strlen(w.text + w.start[w.count - 1]) + 1 : 1;
   size_t room = bytes + 16 * (size_t)w.count + 1;
   char *expected = host_list(&w, room), *found = calloc(1, room), *word = calloc(1, bytes);
@@ -97,4 +98,10 @@ static int run(sample *s) {
   return wrong;
 }
 
-int main(int argc, char **argv) { return sample_main(argc, argv, "trie.cl", 64 << 20, run); }
+int main(int argc, char **argv) {
+  static const sample_description trie = {
+      "sample_trie [FILE]\n"
+      "Counts the words of a text in a trie; default: the Gettysburg Address.",
+      trie_cl, 64, run};
+  return sample_main(argc, argv, &trie);
+}

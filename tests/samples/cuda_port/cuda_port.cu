@@ -1,5 +1,6 @@
-// Neighbour lists with the device's malloc: the CUDA program that neighbours.cl and cuda_port.c are ported from.
-// nvcc neighbours.cu -o neighbours && ./neighbours
+/* SPDX-License-Identifier: MIT */
+// Neighbour lists with the device's malloc: the CUDA program that cuda_port.cl and cuda_port.c are ported from.
+// nvcc cuda_port.cu -o cuda_port && ./cuda_port
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernel of work_queue.c. An item is a block of the heap: a chess board with queens on its first rows. Serving
  * it makes an item for each place where the next queen is safe, and frees it.
  */
@@ -17,10 +18,10 @@ static int is_safe(const __global item *board, uint column) {
   return 1;
 }
 
-/* Work-item i serves in[i]. counts[0]: items now in `out`; counts[1]: full boards so far; counts[2]: items that
- * found no room */
-__kernel void serve(__global xmcHeap *heap, __global const uint *in, uint count, __global uint *out, uint room,
-                    uint size, volatile __global uint *counts) {
+/* Work-item i serves in[i]. counts[0] is the number of items in `out`, counts[1] that of full boards so far, counts[2]
+ * that of items for which the heap or the queue had no room. */
+__kernel void serve(__global xmcHeap *heap, __global const xmcRef *in, uint count, __global xmcRef *out,
+                    uint room, uint size, volatile __global uint *counts) {
   uint i = (uint)get_global_id(0), column, r;
   __global item *board, *next;
   if (i >= count)
@@ -38,7 +39,7 @@ __kernel void serve(__global xmcHeap *heap, __global const uint *in, uint count,
       xmcFree(heap, next);
       continue;
     }
-    out[r] = (uint)xmcToRef(heap, next);
+    out[r] = xmcToRef(heap, next);
     for (r = 0; r < board->row; r++)
       next->column[r] = board->column[r];
     next->column[board->row] = column;

@@ -1,7 +1,8 @@
-/* A CUDA program that used the device's malloc (cuda_port/neighbours.cu), ported (cuda_port/neighbours.cl):
- * each work-item collects the neighbours of a point in a list that grows, another kernel consumes and frees
- * it. */
+/* SPDX-License-Identifier: MIT */
+/* A CUDA program that uses the device's malloc (cuda_port.cu), ported (cuda_port.cl): each work-item collects the
+ * neighbours of a point in a list that grows, and another kernel consumes and frees it. */
 #include "sample.h"
+#include "cuda_port.cl.h"
 
 enum { POINTS = 3000, RADIUS = 700 };
 
@@ -39,4 +40,10 @@ static int run(sample *s) {
   return wrong != 0;
 }
 
-int main(int argc, char **argv) { return sample_main(argc, argv, "cuda_port/neighbours.cl", 64 << 20, run); }
+int main(int argc, char **argv) {
+  static const sample_description cuda_port = {
+      "sample_cuda_port\n"
+      "The port of cuda_port.cu: neighbour lists that grow by malloc and free.",
+      cuda_port_cl, 64, run};
+  return sample_main(argc, argv, &cuda_port);
+}

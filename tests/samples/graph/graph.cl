@@ -1,17 +1,19 @@
-/* Kernels of graph.c: adjacency lists of cells, one list a vertex. */
+/* SPDX-License-Identifier: MIT */
+/* Kernels of graph.c: each vertex has a list of cells, one for each neighbour. The references in it have 32 bits, so that a
+ * cell has 12 bytes and takes a block of 16. */
 #include "xmalloc.cl"
 
 typedef struct cell {
-  uint next; /* reference */
+  xmcRef32 next;
   uint to;
   uint gone; /* to be removed by the next sweep */
 } cell;
 
-#define CELL(ref) ((__global cell *)xmcFromRef(heap, ref))
+#define CELL(ref) ((__global cell *)xmcFromRef32(heap, ref))
 
 /* Work-item i adds one direction of edge i / 2. */
-__kernel void add_edges(__global xmcHeap *heap, volatile __global uint *lists, __global const uint2 *edges,
-                        uint count) {
+__kernel void add_edges(__global xmcHeap *heap, volatile __global xmcRef32 *lists,
+                        __global const uint2 *edges, uint count) {
   uint i = (uint)get_global_id(0);
   __global cell *c;
   if (i >= 2u * count)
@@ -21,13 +23,14 @@ __kernel void add_edges(__global xmcHeap *heap, volatile __global uint *lists, _
     return;
   c->to = i & 1u ? edges[i / 2u].x : edges[i / 2u].y;
   c->gone = 0;
-  c->next = atomic_xchg(&lists[i & 1u ? edges[i / 2u].y : edges[i / 2u].x], (uint)xmcToRef(heap, c));
+  c->next = atomic_xchg(&lists[i & 1u ? edges[i / 2u].y : edges[i / 2u].x], xmcToRef32(heap, c));
 }
 
 /* Work-item i marks one direction of edge i / 2 as gone. The lists do not change meanwhile. */
-__kernel void mark_edges(__global xmcHeap *heap, __global const uint *lists, __global const uint2 *edges,
+__kernel void mark_edges(__global xmcHeap *heap, __global const xmcRef32 *lists, __global const uint2 *edges,
                          uint count) {
-  uint i = (uint)get_global_id(0), ref, to;
+  uint i = (uint)get_global_id(0), to;
+  xmcRef32 ref;
   if (i >= 2u * count)
     return;
   to = i & 1u ? edges[i / 2u].x : edges[i / 2u].y;
@@ -41,9 +44,9 @@ __kernel void mark_edges(__global xmcHeap *heap, __global const uint *lists, __g
 }
 
 /* Work-item v frees the marked cells of vertex v. */
-__kernel void sweep(__global xmcHeap *heap, __global uint *lists, uint vertices) {
+__kernel void sweep(__global xmcHeap *heap, __global xmcRef32 *lists, uint vertices) {
   uint v = (uint)get_global_id(0);
-  __global uint *link = &lists[v];
+  __global xmcRef32 *link = &lists[v];
   if (v >= vertices)
     return;
   while (*link) {
@@ -57,9 +60,11 @@ __kernel void sweep(__global xmcHeap *heap, __global uint *lists, uint vertices)
   }
 }
 
-/* Work-item v: its degree, and in how many triangles it is the smallest vertex. */
-__kernel void measure(__global xmcHeap *heap, __global const uint *lists, uint vertices, __global uint2 *out) {
-  uint v = (uint)get_global_id(0), a, b, c, degree = 0, triangles = 0;
+/* Work-item v writes the degree of vertex v, and in how many triangles it is the smallest vertex. */
+__kernel void measure(__global xmcHeap *heap, __global const xmcRef32 *lists, uint vertices,
+                      __global uint2 *out) {
+  uint v = (uint)get_global_id(0), degree = 0, triangles = 0;
+  xmcRef32 a, b, c;
   if (v >= vertices)
     return;
   for (a = lists[v]; a; a = CELL(a)->next) {

@@ -1,28 +1,29 @@
-/* Kernels of list.c. The root is a block of the heap that the host made; references are 32 bits wide here, which
- * is enough for heaps below 4 GiB. */
+/* SPDX-License-Identifier: MIT */
+/* Kernels of list.c. The list's root is a block of the heap that the host made: it holds the reference of the first
+ * node. */
 #include "xmalloc.cl"
 
 typedef struct node {
-  uint next; /* reference */
-  uint value;
+  xmcRef next;
+  ulong value;
 } node;
 
 /* Work-item i pushes a node of value first + i. */
 __kernel void extend(__global xmcHeap *heap, ulong root, uint first, uint count) {
-  volatile __global uint *head = (volatile __global uint *)xmcFromRef(heap, root);
+  __global xmcRef *head = (__global xmcRef *)xmcFromRef(heap, root);
   __global node *n;
   if (get_global_id(0) >= count)
     return;
   n = (__global node *)xmcMalloc(heap, sizeof(node));
   if (!n)
-    return;
+    return; /* the heap counts the failed request, and the host asks for the count */
   n->value = first + (uint)get_global_id(0);
-  n->next = atomic_xchg(head, (uint)xmcToRef(heap, n));
+  n->next = xmcExchangeRef(head, xmcToRef(heap, n));
 }
 
-/* out = nodes, sum of values */
+/* out[0] is the number of nodes, out[1] the sum of their values. */
 __kernel void walk(__global xmcHeap *heap, ulong root, __global ulong *out) {
-  uint ref = *(__global uint *)xmcFromRef(heap, root);
+  xmcRef ref = *(__global xmcRef *)xmcFromRef(heap, root);
   if (get_global_id(0) != 0)
     return;
   while (ref) {
