@@ -111,8 +111,8 @@ static void least_heap(uint32_t live_mib, uint32_t operations, uint32_t most_mib
 }
 
 int main(void) {
-  measure(96, 32, 10000000, 525000, 42);
-  measure(128, 32, 30000000, 720000, 25);
-  least_heap(16, 3000000, 72);
+  measure(64, 32, 10000000, 375000, 60);
+  measure(72, 32, 30000000, 0, 60);
+  least_heap(16, 3000000, 48);
   return yardstick_failed;
 }
