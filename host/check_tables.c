@@ -31,9 +31,10 @@ static int check_payload(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offs
   return payload != XMC_NONE;
 }
 
+/* A FIFO leads to a Superblock of its own class only. */
 static void remember(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offset, xmc_u32 payload) {
   xmc_u32 n = xmc_word_number(c->meta, payload);
-  if (check_payload(c, cls, slot, offset, payload))
+  if (check_payload(c, cls, slot, offset, payload) && xmc_word_class(*xmc_word_of(c->meta, payload)) == cls)
     c->in_fifo[n >> 3] |= (unsigned char)(1u << (n & 7u));
 }
 
@@ -150,15 +151,24 @@ static void check_span(xmc_checker *c, xmc_u32 span) {
   }
 }
 
-/* Bytes for spans that do not exist, and the bit that stands for no length */
+/* Bytes for spans that do not exist, and the bit that stands for no length. What a level knows, rightly or not, the next
+ * one knows as well: who adds a run that is known already leaves that one as it is. */
 static void check_index(xmc_checker *c) {
-  xmc_u32 k, i, bytes;
+  xmc_u32 k, i, bytes, above;
   for (k = 0; k < XMC_INDEX_LEVELS; k++) {
     bytes = (c->meta->spans + (1u << 3u * k) - 1u) >> 3u * k;
-    for (i = 0; i < ((bytes + 7u) & ~7u); i++)
-      if (*xmc_index_word(c->meta, k, i) >> (8u * (i & 7u)) & (i < bytes ? 0x80u : 0xffu))
+    for (i = 0; i < ((bytes + 7u) & ~7u); i++) {
+      xmc_u32 runs = (xmc_u32)(*xmc_index_word(c->meta, k, i) >> (8u * (i & 7u))) & 0xffu;
+      if (runs & (i < bytes ? 0x80u : 0xffu))
         xmc_report_problem(c, XMC_PROBLEM_BITMAP, c->meta->index[k] + i,
                            "level %u of the index has runs that do not exist", k);
+      if (k + 1u == XMC_INDEX_LEVELS || !runs)
+        continue;
+      above = (xmc_u32)(*xmc_index_word(c->meta, k + 1u, i >> 3) >> (8u * (i >> 3 & 7u)));
+      if (runs & ~above)
+        xmc_report_problem(c, XMC_PROBLEM_BITMAP, c->meta->index[k + 1u] + (i >> 3),
+                           "level %u of the index misses runs of level %u", k + 1u, k);
+    }
   }
 }
 

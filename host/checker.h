@@ -7,7 +7,7 @@
 typedef struct xmc_checker {
   xmcHeap *meta;
   xmc_heap_report *report;
-  unsigned char *in_fifo; /* one bit a state word: some FIFO holds its id */
+  unsigned char *in_fifo; /* one bit a state word: some FIFO of its class holds its id */
 } xmc_checker;
 
 /* Counts a problem; the first one is described in the report. `offset`: where in the arena it is. */

@@ -171,7 +171,8 @@ struct _xmc_heap {
   pthread_mutex_t lock; /* xmc_lock_heap */
   xmcHeap *mapped;      /* the arena between xmcMapHeap and xmcUnmapHeap, else NULL. Guarded by the lock. */
   xmc_news news;        /* what is to be told when the lock is given back. Guarded by the lock. */
-  pthread_mutex_t event_lock; /* guards the next three; taken by those who have the lock, and by xmcSetHeapCallback */
+  /* Guards the next three; taken by those who have the lock, and by xmcSetHeapCallback. */
+  pthread_mutex_t event_lock;
   xmc_event_callback event_callback;
   void *event_data;
   unsigned events_told; /* a bit an XMC_EVENT_… that the callback knows of */

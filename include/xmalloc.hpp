@@ -90,9 +90,12 @@ typename std::enable_if<!std::is_scalar<T>::value, cl_int>::type read(xmc_heap h
 }
 
 /* The type of each piece of information */
-template <xmc_heap_info name> struct info {
-  typedef xmc_heap_properties type; /* the properties of creation */
-};
+template <xmc_heap_info name> struct info;
+template <> struct info<XMC_HEAP_BACKING> { typedef xmc_heap_properties type; };
+template <> struct info<XMC_HEAP_COALESCING> { typedef xmc_heap_properties type; };
+template <> struct info<XMC_HEAP_FIFOS> { typedef xmc_heap_properties type; };
+template <> struct info<XMC_HEAP_FIFO_START> { typedef xmc_heap_properties type; };
+template <> struct info<XMC_HEAP_DEBUG> { typedef xmc_heap_properties type; };
 template <> struct info<XMC_HEAP_REFERENCE_COUNT> { typedef cl_uint type; };
 template <> struct info<XMC_HEAP_CONTEXT> { typedef cl::Context type; };
 template <> struct info<XMC_HEAP_DEVICE> { typedef cl::Device type; };
