@@ -111,8 +111,8 @@ static void least_heap(uint32_t live_mib, uint32_t operations, uint32_t most_mib
 }
 
 int main(void) {
-  measure(64, 32, 10000000, 375000, 60);
-  measure(72, 32, 30000000, 0, 60);
+  measure(64, 32, 10000000, 375000, 40);
+  measure(72, 32, 30000000, 0, 20);
   least_heap(16, 3000000, 48);
   return yardstick_failed;
 }
