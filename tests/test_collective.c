@@ -26,7 +26,8 @@ static void rounds(test_env *env, const char *name) {
   test_blocks b = blocks_new(env, heap, most + 1024, 64);
   cl_kernel kernel = test_kernel(env, heap, "collective.cl", name, NULL);
   cl_uint mode, free_mode;
-  for (l = 0; l < sizeof locals / sizeof *locals && locals[l] <= env->device->max_local; l++) {
+  for (l = 0; l < sizeof locals / sizeof *locals && locals[l] <= env->device->max_local;
+       l += test_step(env)) {
     size_t groups = locals[l] < 32 ? most / 64 : most / locals[l];
     if (locals[l] > test_scaled(env, 256, 1024, 1024))
       continue;
@@ -51,7 +52,7 @@ static void one_size(test_env *env) {
   cl_kernel kernel = test_kernel(env, heap, "collective.cl", "collective_group", NULL);
   cl_uint free_mode;
   for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
-    for (l = 0; l < sizeof of / sizeof *of && of[l] <= env->device->max_local; l++)
+    for (l = 0; l < sizeof of / sizeof *of && of[l] <= env->device->max_local; l += test_step(env))
       for (free_mode = 0; free_mode < 3 && of[l] <= most; free_mode++)
         launch_and_check(env, heap, &b, kernel, most / of[l] * of[l], of[l], 0, sizes[i], free_mode);
   test_empty(env, heap);

@@ -38,7 +38,7 @@ static void one_dimension(test_env *env) {
   test_blocks b = blocks_new(env, heap, most + 1024, 64);
   cl_kernel kernel = test_kernel(env, heap, "shapes.cl", "shape_all", NULL);
   size_t offset = 1000003;
-  for (i = 0; i < LOCALS && locals[i] <= env->device->max_local; i++) {
+  for (i = 0; i < LOCALS && locals[i] <= env->device->max_local; i += test_step(env)) {
     size_t groups = (most + locals[i] - 1) / locals[i];
     if (groups > most / 4)
       groups = most / 4;
@@ -59,7 +59,7 @@ static void more_dimensions(test_env *env) {
   test_blocks b = blocks_new(env, heap, 4096, 64);
   cl_kernel kernel = test_kernel(env, heap, "shapes.cl", "shape_all", NULL);
   size_t i;
-  for (i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+  for (i = 0; i < sizeof shapes / sizeof *shapes; i += test_step(env)) {
     const size_t *s = shapes[i];
     if (s[1] * s[2] * s[3] <= env->device->max_local)
       try_shape(env, &b, kernel, (cl_uint)s[0], i % 2 ? offset : NULL, s + 4, s + 1);
@@ -94,7 +94,7 @@ static void divergent(test_env *env) {
   cl_kernel kernel = test_kernel(env, heap, "shapes.cl", "shape_divergent", NULL);
   cl_mem error_buffer = test_buffer(env, sizeof(cl_uint), NULL);
   cl_uint errors = 0;
-  for (l = 0; l < LOCALS && locals[l] <= env->device->max_local; l++) {
+  for (l = 0; l < LOCALS && locals[l] <= env->device->max_local; l += test_step(env)) {
     /* the second launch frees what the first allocated and fills other places */
     for (round = 0; round < 3; round++) {
       test_launch(env, kernel, count, locals[l], "hmuum", heap, b.records, (cl_uint)count, b.next_tag,

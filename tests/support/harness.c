@@ -240,6 +240,10 @@ int test_is_default(const test_env *env) {
          env->config.backing == XMC_BACKING_BUFFER && !env->config.one_geometry;
 }
 
+size_t test_step(const test_env *env) {
+  return env->device->scale == SCALE_SHORT && !test_is_default(env) ? 3 : 1;
+}
+
 uint64_t test_hash(uint64_t x) {
   x ^= x >> 33;
   x *= 0xff51afd7ed558ccdu;
