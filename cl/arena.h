@@ -49,6 +49,7 @@
  *   listed(W) and not parked   =>  some FIFO of class(W) holds W
  *   parked(W)                  =>  bit (class, page) of the parked bitmap is set
  *   W in use and not watched   =>  its page's bit in the whole bitmap is set
+ *   W in use and wholly free   =>  the same
  *   room was never scarce      =>  all bits of the whole bitmap are set
  *   W not in use               <=>  W == XMC_WORD_RETIRED, which no free can change
  *   free bit of P set          =>  the map entry of P leads to words that are not in use: P's own, or the one of a run

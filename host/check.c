@@ -63,9 +63,9 @@ static void check_word(xmc_checker *c, xmc_u32 id, xmc_u32 cls, xmc_u32 count) {
       !xmc_bitmap_has(c->meta, XMC_PARKED, cls * c->meta->spans * XMC_SPAN_PAGES + page))
     xmc_report_problem(c, XMC_PROBLEM_BITMAP, offset,
                        "Superblock %d is parked, but the parked bitmap misses it", id);
-  if (!(w & XMC_WORD_WATCHED) && !xmc_bitmap_has(c->meta, XMC_WHOLE, page))
+  if ((!(w & XMC_WORD_WATCHED) || xmc_word_is_whole(w)) && !xmc_bitmap_has(c->meta, XMC_WHOLE, page))
     xmc_report_problem(c, XMC_PROBLEM_BITMAP, offset,
-                       "Superblock %d is not watched, and the whole bitmap misses it", id);
+                       "Superblock %d is not watched, or wholly free, and the whole bitmap misses it", id);
 }
 
 static void check_entry(xmc_checker *c, xmc_u32 page, xmc_u32 low, xmc_u32 inverse) {
