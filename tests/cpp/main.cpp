@@ -110,7 +110,8 @@ static void test_life(const cl::Context &context, const cl::Device &device) {
   moved = none;
   EXPECT(!moved && first.getInfo<XMC_HEAP_REFERENCE_COUNT>() == 1);
   copy = first;
-  copy = std::move(copy);
+  xmc::Heap &same = copy; /* an assignment to itself, which compilers would warn of in plain sight */
+  copy = std::move(same);
   EXPECT(copy() == first() && first.getInfo<XMC_HEAP_REFERENCE_COUNT>() == 2);
 }
 
