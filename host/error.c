@@ -41,7 +41,7 @@ static const struct {
     {XMC_FILE_VERSION,
      "XMC_FILE_VERSION: the file holds a heap of another file version, arena layout or byte order"},
     {XMC_FILE_TRUNCATED, "XMC_FILE_TRUNCATED: the file ends before the heap does"},
-    {XMC_FILE_DAMAGED, "XMC_FILE_DAMAGED: the file was altered: a checksum does not fit what it protects"},
+    {XMC_FILE_DAMAGED, "XMC_FILE_DAMAGED: a checksum is wrong, or what it protects contradicts itself"},
 #define XMC_CL(name, words) \
   { name, #name ": " words }
     XMC_CL(CL_SUCCESS, "no error"),
