@@ -15,7 +15,7 @@
  *   places of tables, geometry as computed anew from these                                   layout.c
  *   fifo_start, counters       any: they are counted, compared and told only
  *   life                       any in a debug heap, else 0                                   believe.c
- *   scarce                     its two flags                                                 believe.c
+ *   scarce                     none, once, once and now                                      believe.c
  *   flux                       any: set to 0, for nobody works on the heap                   believe.c
  *   FIFO: active, messages     XMC_NONE (not in the ring) or an id that its class can have   check_tables.c
  *         head, numbers        those of 0 ... XMC_FIFO_SIZE messages, old ones in order      check_tables.c
@@ -35,13 +35,17 @@
 #include "heap_file.h"
 #include "layout.h"
 
+/* Who finds room scarce now says as well that it once was. */
+static int scarce_is_possible(xmc_u64 scarce) {
+  return scarce == 0 || scarce == XMC_SCARCE_ONCE || scarce == (XMC_SCARCE_ONCE | XMC_SCARCE_NOW);
+}
+
 cl_int xmc_believe(xmcHeap *meta, xmc_u64 bytes, long long fifos) {
   xmc_heap_report report = {0};
   cl_int status;
   if (meta->debug > XMC_DEBUG_MAX || meta->magic != XMC_MAGIC_OF(meta->debug) ||
-      (!meta->debug && meta->life) || meta->data != bytes ||
-      (meta->scarce & ~(XMC_SCARCE_ONCE | XMC_SCARCE_NOW)) || !xmc_layout_is_consistent(meta) ||
-      !xmc_layout_has_fifos(meta, fifos))
+      (!meta->debug && meta->life) || meta->data != bytes || !scarce_is_possible(meta->scarce) ||
+      !xmc_layout_is_consistent(meta) || !xmc_layout_has_fifos(meta, fifos))
     return XMC_FILE_DAMAGED;
   status = xmc_check_meta(meta, &report);
   meta->flux = 0;

@@ -159,6 +159,7 @@ static void no_sub_groups(xmcHeap *meta) { meta->lanes = 0; }
 static void fewer_pages_than_fit(xmcHeap *meta) { meta->bytes += 1 << 20; }
 static void unknown_coalescing(xmcHeap *meta) { meta->coalescing = XMC_COALESCE_CLASS + 1u; }
 static void scarce_flags(xmcHeap *meta) { meta->scarce = 4; }
+static void scarce_now_but_never_before(xmcHeap *meta) { meta->scarce = XMC_SCARCE_NOW; }
 static void life_of_a_plain_heap(xmcHeap *meta) { meta->life = 1; }
 
 #define LIE(name) \
@@ -199,6 +200,7 @@ static const struct {
             LIE(fewer_pages_than_fit),
             LIE(unknown_coalescing),
             LIE(scarce_flags),
+            LIE(scarce_now_but_never_before),
             LIE(life_of_a_plain_heap)};
 
 static void lies_are_refused(void **state) {

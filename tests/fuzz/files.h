@@ -37,8 +37,8 @@ static inline uint32_t fuzz_byte(fuzz_input *in) {
 }
 
 static inline uint32_t fuzz_word(fuzz_input *in) {
-  uint32_t a = fuzz_byte(in), b = fuzz_byte(in), c = fuzz_byte(in);
-  return a | b << 8 | c << 16 | fuzz_byte(in) << 24;
+  uint32_t a = fuzz_byte(in), b = fuzz_byte(in), c = fuzz_byte(in), d = fuzz_byte(in); /* in this order */
+  return a | b << 8 | c << 16 | d << 24;
 }
 
 #define FUZZ_SEEDS 8u

@@ -185,7 +185,7 @@ static void ask(shadow *s, xmc_u64 offset) {
 
 static void call(shadow *s, fuzz_input *in) {
   uint32_t what = fuzz_byte(in);
-  size_t size = some_size(fuzz_byte(in) | fuzz_byte(in) << 8 | fuzz_byte(in) << 16);
+  size_t size = some_size(fuzz_word(in));
   switch (what & 7u) {
   case 0:
   case 1:

@@ -8,7 +8,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed) {
   fuzz_input random = {NULL, 0, seed};
-  uint32_t edits = 1u + fuzz_random(&random) % 4u * (fuzz_random(&random) % 2u);
+  uint32_t edits = fuzz_random(&random) % 8u < 4u ? 1u : 1u + fuzz_random(&random) % 4u;
   size_t wanted = 2u + 7u * edits + fuzz_random(&random) % 64u, i;
   if (fuzz_random(&random) % 2u || wanted > most)
     return LLVMFuzzerMutate(data, size, most);
