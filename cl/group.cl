@@ -286,7 +286,8 @@ XMC_FN void xmc_group_give_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_group
   XMC_GLOBAL xmc_u32 *hint;
   if (!room->pages)
     return;
-  if (fifo != XMC_NONE && runs) { /* Superblocks that are shorter than their class's have no runs of that length */
+  if (fifo != XMC_NONE &&
+      runs) { /* Superblocks that are shorter than their class's have no runs of that length */
     hint = &xmc_fifo_number(heap, fifo)->hint;
     old = xmc_load_relaxed32(hint);
     for (; runs; runs &= runs - 1u) {

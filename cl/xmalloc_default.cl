@@ -9,11 +9,12 @@
 #define XMC_XMALLOC_DEFAULT_CL
 #include "xmalloc.cl"
 
-/* The host library probes and passes it; this is the guess without it. */
+/* 0: variables at program scope do not work; 1: they do unless they are weak; 2: weak ones, too. The host library
+ * probes and passes it; this is the guess without it. */
 #ifndef XMC_PROGRAM_SCOPE
 #if defined(__opencl_c_program_scope_global_variables) || \
     (__OPENCL_C_VERSION__ >= 200 && __OPENCL_C_VERSION__ < 300)
-#define XMC_PROGRAM_SCOPE 1
+#define XMC_PROGRAM_SCOPE 2
 #else
 #define XMC_PROGRAM_SCOPE 0
 #endif
@@ -25,13 +26,24 @@ argument __global xmcHeap *heap, and call xmcMalloc(heap, size) and xmcFree(heap
 #else
 
 /* Weak: of a program that is linked of several objects, each with this file, one variable and one kernel stay, which
- * serve all of them. */
-__attribute__((weak)) __global xmcHeap *__global xmc_default_heap = 0;
+ * serve all of them. Where weak variables do not work (PoCL 6.0), all objects but one are compiled with
+ * -DXMC_DEFAULT_HEAP_EXTERN. */
+#if XMC_PROGRAM_SCOPE > 1
+#define XMC_ONE_OF_ALL __attribute__((weak))
+#else
+#define XMC_ONE_OF_ALL
+#endif
 
-__attribute__((weak)) __kernel void xmc_bind_default_heap(__global xmcHeap *heap) {
+#ifdef XMC_DEFAULT_HEAP_EXTERN
+extern __global xmcHeap *__global xmc_default_heap;
+#else
+XMC_ONE_OF_ALL __global xmcHeap *__global xmc_default_heap = 0;
+
+XMC_ONE_OF_ALL __kernel void xmc_bind_default_heap(__global xmcHeap *heap) {
   if (get_global_id(0) == 0)
     xmc_default_heap = heap;
 }
+#endif
 
 /* As the functions of the same names without Default (convergence: any lanes). */
 XMC_FN __global xmcHeap *xmcDefaultHeap(void) { return xmc_default_heap; }

@@ -51,7 +51,7 @@ typedef struct xmc_probe {
   int subgroups;     /* sub-group collectives, called by all */
   int svm_scope;     /* atomics at the scope of all SVM devices build */
   int svm_alias;     /* a buffer made of an SVM pointer has that address in kernels too */
-  int program_scope; /* variables at program scope keep an address between launches */
+  int program_scope; /* variables at program scope keep an address between launches: 1, if not weak; 2, all */
   int race_checker;  /* shared words are to be loaded by read-modify-write */
   char std[8];       /* "CL1.2", "CL2.0", "CL3.0" */
   char name[128];

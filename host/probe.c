@@ -125,6 +125,8 @@ static void xmc_choose_svm(const xmc_bench *bench, cl_uint version) {
 /* Variables at program scope, for the default heap: an option of OpenCL C 3.0 */
 static void xmc_choose_program_scope(const xmc_bench *bench, cl_uint version) {
   static const xmc_settings plain = {XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0};
+  static const char *const says[] = {"do not keep an address", "keep its address unless they are weak",
+                                     "keep its address"};
   xmc_probe *probe = bench->probe;
   char options[XMC_OPTIONS_BYTES];
   size_t most = 0;
@@ -135,11 +137,12 @@ static void xmc_choose_program_scope(const xmc_bench *bench, cl_uint version) {
     xmc_say(probe, "default heap: none (no variables at program scope)");
     return;
   }
-  probe->program_scope = 1;
-  xmc_write_options(probe, &plain, options);
-  probe->program_scope = xmc_program_scope_works(bench, options);
-  xmc_say(probe, "default heap: variables at program scope %s",
-          probe->program_scope ? "keep its address" : "do not keep an address");
+  for (probe->program_scope = 2; probe->program_scope > 0; probe->program_scope--) {
+    xmc_write_options(probe, &plain, options);
+    if (xmc_program_scope_works(bench, options))
+      break;
+  }
+  xmc_say(probe, "default heap: variables at program scope %s", says[probe->program_scope]);
 }
 
 static cl_int xmc_query_size(xmc_probe *probe) {

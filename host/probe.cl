@@ -58,6 +58,9 @@ __kernel void xmc_probe_address(__global ulong *arena, __global ulong *out) {
 }
 
 #if XMC_PROGRAM_SCOPE
+#if XMC_PROGRAM_SCOPE > 1
+__attribute__((weak))
+#endif
 __global ulong *__global xmc_probe_kept = 0;
 
 /* The first launch keeps an address, the second writes there. */

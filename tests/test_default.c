@@ -87,7 +87,7 @@ static void bound(test_env *env) {
 }
 
 /* Two objects that both have the default heap are linked: one heap for the kernels of both. */
-static void linked(test_env *env) {
+static void link_two(test_env *env, const char *const rest[2]) {
   static const char *const texts[] = {"#include \"xmalloc_default.cl\"\n"
                                       "__kernel void take(__global ulong *at) {"
                                       "  at[get_global_id(0)] = (ulong)xmcMallocDefault(16); }\n",
@@ -100,13 +100,16 @@ static void linked(test_env *env) {
   cl_kernel take, give;
   cl_mem at = test_buffer(env, 64 * sizeof(cl_ulong), NULL);
   cl_int status;
+  char options[1024];
   int i;
   if (!has_defaults(heap))
     return;
   for (i = 0; i < 2; i++) {
     parts[i] = xmcCreateProgramWithSource(heap, 1, (const char **)(uintptr_t)&texts[i], NULL, &status);
     CL_OK(status);
-    CL_OK(clCompileProgram(parts[i], 1, &device, xmcGetBuildOptions(heap), 0, NULL, NULL, NULL, NULL));
+    assert_true(snprintf(options, sizeof options, "%s%s", xmcGetBuildOptions(heap), rest[i]) <
+                (int)sizeof options);
+    CL_OK(clCompileProgram(parts[i], 1, &device, options, 0, NULL, NULL, NULL, NULL));
   }
   program = clLinkProgram(env->context, 1, &device, NULL, 2, parts, NULL, NULL, &status);
   CL_OK(status);
@@ -124,6 +127,13 @@ static void linked(test_env *env) {
   clReleaseProgram(program);
   clReleaseProgram(parts[0]);
   clReleaseProgram(parts[1]);
+}
+
+static void linked(test_env *env) {
+  static const char *const plain[] = {"", ""}, *const one_defines[] = {"", " -DXMC_DEFAULT_HEAP_EXTERN"};
+  if (!strstr(xmcGetBuildOptions(test_heap(env, 16 << 20)), "-DXMC_PROGRAM_SCOPE=1"))
+    link_two(env, plain);
+  link_two(env, one_defines);
 }
 
 int main(int argc, char **argv) {

@@ -265,6 +265,10 @@ static void colours(test_env *env) {
     char text[4096];
     int main_end = posix_openpt(O_RDWR | O_NOCTTY), end;
     ssize_t n;
+    if (main_end < 0 && access("/dev/pts/ptmx", F_OK) != 0) {
+      print_message("no terminals here: colours are not tested\n");
+      break;
+    }
     assert_true(main_end >= 0 && grantpt(main_end) == 0 && unlockpt(main_end) == 0);
     end = open(ptsname(main_end), O_RDWR | O_NOCTTY);
     assert_true(end >= 0);

@@ -319,7 +319,7 @@ static void *create_and_release(void *data) {
 static void host_threads(test_env *env) {
   pthread_t threads[4];
   void *failures;
-  int count = strstr(env->device->name, "Oclgrind") ? 1 : 4; /* its clBuildProgram knows one thread only */
+  int count = test_has_threads(env) ? 4 : 1;
   int i;
   for (i = 0; i < count; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, create_and_release, env), 0);

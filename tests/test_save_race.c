@@ -104,8 +104,14 @@ static void save_by_threads(test_env *env, int same) {
   test_folder_remove(folder);
 }
 
-static void threads(test_env *env) { save_by_threads(env, 0); }
-static void threads_of_one_heap(test_env *env) { save_by_threads(env, 1); }
+static void threads(test_env *env) {
+  if (test_has_threads(env))
+    save_by_threads(env, 0);
+}
+static void threads_of_one_heap(test_env *env) {
+  if (test_has_threads(env))
+    save_by_threads(env, 1);
+}
 
 /* ---- processes: this program again, with XMC_SAVE_PATH ---- */
 

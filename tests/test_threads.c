@@ -312,7 +312,7 @@ static int has_backing(const test_env *env, cl_uint backing) {
 
 static void pairs_on(test_env *env, cl_uint backing, int debug) {
   stage *s = test_alloc(env, sizeof *s);
-  if (!has_backing(env, backing))
+  if (!test_has_threads(env) || !has_backing(env, backing))
     return;
   stage_new(env, s, backing, debug);
   run_pairs(s, 0);
@@ -331,7 +331,7 @@ static void all_at_once(test_env *env) {
   unsigned o;
   for (backing = XMC_BACKING_BUFFER; backing <= XMC_BACKING_SVM_FINE; backing++) {
     stage *s = test_alloc(env, sizeof *s);
-    if (!has_backing(env, backing))
+    if (!test_has_threads(env) || !has_backing(env, backing))
       continue;
     stage_new(env, s, backing, 0);
     for (o = 0; o < OPERATIONS; o++)
@@ -355,6 +355,8 @@ static void *work_and_release(void *data) {
 static void own_references(test_env *env) {
   stage *s = test_alloc(env, sizeof *s);
   unsigned i, round;
+  if (!test_has_threads(env))
+    return;
   for (round = 0; round < 3; round++) {
     stage_new(env, s, XMC_BACKING_BUFFER, 0);
     for (i = 0; i < OPERATIONS; i++) {

@@ -240,6 +240,13 @@ int test_is_default(const test_env *env) {
          env->config.backing == XMC_BACKING_BUFFER && !env->config.one_geometry;
 }
 
+int test_has_threads(const test_env *env) {
+  if (!strstr(env->device->name, "Oclgrind"))
+    return 1;
+  print_message("this OpenCL implementation knows one thread only\n");
+  return 0;
+}
+
 size_t test_step(const test_env *env) {
   return env->device->scale == SCALE_SHORT && !test_is_default(env) ? 3 : 1;
 }

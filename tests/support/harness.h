@@ -86,6 +86,10 @@ int test_main(const char *topic, const test_case *cases, size_t count, int argc,
 /* The value for the device's scale; the short one has normal's sizes */
 size_t test_scaled(const test_env *env, size_t small, size_t normal, size_t full);
 int test_is_default(const test_env *env);
+
+/* Whether the OpenCL implementation may be called by several threads at a time, which Oclgrind may not. */
+int test_has_threads(const test_env *env);
+
 /* How far to go on in a test's list of cases: 1; in the short form, under another configuration than the default one, 3,
  * so that a third of the cases run there, the first one among them. */
 size_t test_step(const test_env *env);
