@@ -55,14 +55,16 @@ XMC_FN xmc_u64 xmc_group_work_item(void) {
 #endif
 
 #ifndef XMC_HAS_SLOT
-/* On CPU devices a work-group runs on one thread, and where there are many groups a thread takes tens of them in a row:
- * these share a slot, whose blocks are still in that thread's caches. On GPUs groups that run at the same time are usually
- * near each other. The multiplier, the golden ratio's, spreads both. */
+/* On GPUs groups that run at the same time are usually near each other. On CPU devices a slot belongs to a thread, whose
+ * caches hold its blocks, and an address on the thread's stack tells the threads apart: their stacks lie a MiB or more from
+ * each other. It is only a hint, so whatever else a device gives as the address is as right. PoCL would inline what asks for a
+ * work-item's or a group's id. The multiplier, the golden ratio's, spreads both. */
 XMC_FN xmc_u32 xmc_caller(void) {
 #if XMC_SIMT
   return (xmc_group_id() * 32u + (xmc_local_id() >> 5)) * 2654435769u;
 #else
-  return (get_num_groups(0) < 1024u ? xmc_group_id() : xmc_group_id() >> 5) * 2654435769u;
+  xmc_u32 here;
+  return (xmc_u32)((size_t)&here >> 20) * 2654435769u;
 #endif
 }
 XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) { return (xmc_u32)((xmc_u64)me * slots >> 32); }
