@@ -51,7 +51,7 @@ static void one_size(test_env *env) {
   test_blocks b = blocks_new(env, heap, most + 1024, 64);
   cl_kernel kernel = test_kernel(env, heap, "collective.cl", "collective_group", NULL);
   cl_uint free_mode;
-  for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
+  for (i = 0; i < sizeof sizes / sizeof *sizes; i += test_step(env))
     for (l = 0; l < sizeof of / sizeof *of && of[l] <= env->device->max_local; l += test_step(env))
       for (free_mode = 0; free_mode < 3 && of[l] <= most; free_mode++)
         launch_and_check(env, heap, &b, kernel, most / of[l] * of[l], of[l], 0, sizes[i], free_mode);
@@ -102,7 +102,7 @@ static void bad_frees(test_env *env) {
   cl_uint what;
   if (strstr(xmcGetBuildOptions(heap), "XMC_SIMT=1"))
     skip();
-  for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
+  for (i = 0; i < sizeof sizes / sizeof *sizes; i += test_step(env))
     for (what = 0; what < 4; what++) {
       static const char *const pictures[] = {"twice", "inside", "the first", "the next"};
       xmc_heap_stats stats;

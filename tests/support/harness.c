@@ -248,7 +248,7 @@ int test_has_threads(const test_env *env) {
 }
 
 size_t test_step(const test_env *env) {
-  return env->device->scale == SCALE_SHORT && !test_is_default(env) ? 3 : 1;
+  return env->device->scale <= SCALE_SHORT && !test_is_default(env) ? 3 : 1;
 }
 
 uint64_t test_hash(uint64_t x) {

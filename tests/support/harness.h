@@ -90,8 +90,8 @@ int test_is_default(const test_env *env);
 /* Whether the OpenCL implementation may be called by several threads at a time, which Oclgrind may not. */
 int test_has_threads(const test_env *env);
 
-/* How far to go on in a test's list of cases: 1; in the short form, under another configuration than the default one, 3,
- * so that a third of the cases run there, the first one among them. */
+/* How far to go on in a test's list of cases: 1; in the short and the small form, under another configuration than the
+ * default one, 3, so that a third of the cases run there, the first one among them. */
 size_t test_step(const test_env *env);
 
 /* Fails the test unless status is CL_SUCCESS. */
