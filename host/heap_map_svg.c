@@ -43,18 +43,16 @@ static void write_text(FILE *file, int x, int y, const char *style, const char *
 
 static void write_sentence(const xmc_map *map, FILE *file) {
   char text[320], a[XMC_TEXT_BYTES], b[XMC_TEXT_BYTES], c[XMC_TEXT_BYTES], d[XMC_TEXT_BYTES];
-  xmc_u64 largest = map->stats.largest_free_bytes;
   snprintf(text, sizeof text, "XMalloc heap, %s: %.0f %% used", xmc_text_size(a, map->stats.heap_bytes),
            percent(map->stats.live_bytes, map->stats.heap_bytes - map->stats.metadata_bytes));
   write_text(file, LEFT, 36, "t", text);
   if (map->runs == 0)
     snprintf(text, sizeof text, "%s live blocks; no page is free", xmc_text_count(a, map->stats.live_blocks));
   else
-    snprintf(text, sizeof text,
-             "%s live blocks; %s of free pages in %s %s, the largest %s (fragmentation %.0f %%)",
+    snprintf(text, sizeof text, "%s live blocks; %s of free pages in %s %s; one request can have up to %s",
              xmc_text_count(a, map->stats.live_blocks), xmc_text_size(b, map->free_pages_bytes),
-             xmc_text_count(c, map->runs), map->runs == 1 ? "piece" : "pieces", xmc_text_size(d, largest),
-             100.0 - percent(largest, map->free_pages_bytes));
+             xmc_text_count(c, map->runs), map->runs == 1 ? "piece" : "pieces",
+             xmc_text_size(d, map->stats.largest_free_bytes));
   write_text(file, LEFT, 60, "n", text);
 }
 

@@ -30,9 +30,32 @@ static void add_slab(xmcHeap *meta, xmc_heap_stats *stats, const xmc_run *run) {
   }
 }
 
+/* Can the last resort take back all pages of this run, because no block of it is live? */
+static int is_to_be_had(xmcHeap *meta, const xmc_run *run) {
+  xmc_u32 j;
+  xmc_u64 word;
+  if (run->kind != XMC_RUN_SLAB)
+    return run->kind == XMC_RUN_FREE || (run->kind == XMC_RUN_SUPERBLOCK && xmc_word_is_whole(run->word));
+  for (j = 0; j < xmc_word_count(run->word); j++) {
+    word = *xmc_word_of(meta, xmc_superblock_id(run->page, j));
+    if (xmc_word_class(word) == run->cls && !xmc_word_is_whole(word))
+      return 0;
+  }
+  return 1;
+}
+
+/* Pages [begin, end) can be had: the most that one request can have of them. It lies in one span, or it begins with one. */
+static cl_ulong largest_request(xmc_u32 begin, xmc_u32 end) {
+  xmc_u32 up = (begin + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES * XMC_SPAN_PAGES, most;
+  most = up < end ? end - up : 0;
+  if (most < XMC_SPAN_PAGES && (up < end ? up : end) - begin > most)
+    most = (up < end ? up : end) - begin;
+  return (cl_ulong)most << XMC_PAGE_SHIFT;
+}
+
 void xmc_stats_meta(xmcHeap *meta, xmc_heap_stats *stats) {
   xmc_run run;
-  xmc_u32 page, c;
+  xmc_u32 page, c, begin = 0;
   memset(stats, 0, sizeof *stats);
   stats->heap_bytes = meta->bytes;
   stats->metadata_bytes = meta->bytes - ((cl_ulong)meta->pages << XMC_PAGE_SHIFT);
@@ -42,10 +65,12 @@ void xmc_stats_meta(xmcHeap *meta, xmc_heap_stats *stats) {
     cl_ulong bytes;
     run = xmc_walk_run(meta, page);
     bytes = (cl_ulong)run.pages << XMC_PAGE_SHIFT;
+    if (!is_to_be_had(meta, &run))
+      begin = page + run.pages;
+    else if (largest_request(begin, page + run.pages) > stats->largest_free_bytes)
+      stats->largest_free_bytes = largest_request(begin, page + run.pages);
     if (run.kind == XMC_RUN_FREE) {
       stats->free_bytes += bytes;
-      if (bytes > stats->largest_free_bytes)
-        stats->largest_free_bytes = bytes;
     } else if (run.kind == XMC_RUN_MEMORYBLOCK) {
       stats->live_blocks++;
       stats->live_bytes += bytes;

@@ -130,7 +130,7 @@ void xmc_table_meta(xmcHeap *meta, FILE *file, int colours) {
   write_line(&table, BOLD, "  room                          bytes    share");
   write_room(&table, GREEN, "live blocks", stats.live_bytes, stats.heap_bytes);
   write_room(&table, "", "free", stats.free_bytes, stats.heap_bytes);
-  write_room(&table, "", "  largest run of pages", stats.largest_free_bytes, stats.heap_bytes);
+  write_room(&table, "", "  largest request", stats.largest_free_bytes, stats.heap_bytes);
   write_room(&table, "", "  in Superblocks", stats.free_block_bytes, stats.heap_bytes);
   write_room(&table, "", "metadata", stats.metadata_bytes, stats.heap_bytes);
   write_classes(&table, &stats);

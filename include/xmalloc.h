@@ -310,9 +310,8 @@ typedef struct xmc_heap_stats {
   cl_ulong live_blocks;
   cl_ulong live_bytes; /* of live blocks, as requested classes; Memoryblocks by whole pages */
   cl_ulong free_bytes; /* in free pages, and in free Basicblocks */
-  /* Largest run of pages that are free now. A request of whole pages up to this size is granted. A larger one may be,
-   * too: it first takes back pages of Superblocks that are kept though all their blocks are free, which are not
-   * counted here. */
+  /* The largest request that would be granted if nobody else called meanwhile: pages in a row that are free, or can be taken
+   * back because no block in them is live. Runs of more than 64 pages begin at a multiple of 64 pages. */
   cl_ulong largest_free_bytes;
   cl_ulong free_block_bytes; /* part of free_bytes: free Basicblocks in Superblocks in use */
   cl_ulong superblocks;      /* Superblocks in use */

@@ -1,32 +1,53 @@
 /* SPDX-License-Identifier: MIT */
-/* What xmc_heap_stats says can be had, against what is granted: 8 threads take turns with 2^20 blocks of 16 B and free all of
- * them; then one block is asked for that is as large as can be. */
+/* What xmc_heap_stats says can be had, against what is granted: 8 threads take turns with blocks of one size, and all of
+ * them but few are freed; then one block is asked for that is as large as can be. */
 #include "yardstick.h"
 
-enum { BLOCKS = 1 << 20 };
+enum { BLOCKS = 1 << 20, HEAP = 64 << 20 };
+static char *block[BLOCKS];
 
-int main(void) {
-  static char *block[BLOCKS];
-  xmcHeap *heap = yardstick_heap((size_t)64 << 20);
+/* `stays`: how many blocks, at random places, are not freed */
+static void said_and_granted(size_t size, uint32_t stays) {
+  xmcHeap *heap = yardstick_heap(HEAP);
+  uint64_t granted = (uint64_t)heap->pages << XMC_PAGE_SHIFT, chance = 12345;
+  uint32_t blocks = HEAP / 2 / (uint32_t)size < BLOCKS ? HEAP / 2 / (uint32_t)size : BLOCKS, i;
   xmc_heap_stats before;
-  uint64_t granted = (uint64_t)heap->pages << XMC_PAGE_SHIFT;
-  uint32_t i;
   void *largest;
-  for (i = 0; i < BLOCKS; i++) {
+  for (i = 0; i < blocks; i++) {
     yardstick_thread = 1 + i / 64 % 8;
-    assert_non_null(block[i] = xmcMalloc(heap, 16));
+    assert_non_null(block[i] = xmcMalloc(heap, size));
   }
-  for (i = 0; i < BLOCKS; i++)
+  for (i = 0; i < stays; i++) {
+    chance = chance * 6364136223846793005u + 1442695040888963407u;
+    block[(chance >> 33) % blocks] = NULL;
+  }
+  for (i = 0; i < blocks; i++)
     xmcFree(heap, block[i]);
   xmc_stats_meta(heap, &before);
-  yardstick_most("all freed: live blocks", before.live_blocks, 0);
-  while (!(largest = xmcMalloc(heap, granted)))
+  while (granted && !(largest = xmcMalloc(heap, granted)))
     granted -= XMC_PAGE_BYTES;
-  xmcFree(heap, largest);
-  yardstick_least("largest block granted: KiB", granted >> 10, (uint64_t)heap->pages << XMC_PAGE_SHIFT >> 10);
-  yardstick_most("  more than largest_free_bytes said: KiB",
-                 (granted > before.largest_free_bytes ? granted - before.largest_free_bytes : 0) >> 10,
-                 16384);
+  printf("blocks of %zu B, %u stay:\n", size, stays);
+  if (!stays)
+    yardstick_least("  all freed: share of the pages granted in one block, %",
+                    100 * granted / ((uint64_t)heap->pages << XMC_PAGE_SHIFT), 100);
+  yardstick_most("  largest_free_bytes said more than is granted, KiB",
+                 (before.largest_free_bytes -
+                  (granted < before.largest_free_bytes ? granted : before.largest_free_bytes)) >>
+                     10,
+                 0);
+  yardstick_most(
+      "  granted is more than largest_free_bytes said, KiB",
+      (granted - (granted < before.largest_free_bytes ? granted : before.largest_free_bytes)) >> 10, 0);
   yardstick_end(heap);
+}
+
+int main(void) {
+  static const size_t sizes[] = {16, 200, 1000, 8192, 40000};
+  size_t s;
+  for (s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    said_and_granted(sizes[s], 0);
+    said_and_granted(sizes[s], 3);
+    said_and_granted(sizes[s], 40);
+  }
   return yardstick_failed;
 }

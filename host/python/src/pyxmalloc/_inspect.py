@@ -64,7 +64,7 @@ class Stats:
     live_bytes: int
     free_bytes: int
     largest_free_bytes: int
-    """The largest run of free pages."""
+    """The largest request that would be granted."""
     free_block_bytes: int
     """Part of ``free_bytes``: free blocks in Superblocks in use."""
     superblocks: int
