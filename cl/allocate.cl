@@ -22,13 +22,14 @@ XMC_FN XMC_GLOBAL char *xmc_block_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls,
 
 /* Makes a claimed run a Memoryblock. */
 XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
+  XMC_GLOBAL xmc_u64 *entry = xmc_page_entry(heap, page); /* once: each store would wait for the header's field */
   xmc_u32 i;
   XMC_DEBUG_REMEMBER(heap, page, pages, XMC_CLASS_MEMORYBLOCK, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
   XMC_ROLLED
   for (i = 1; i < pages; i++)
-    xmc_store_relaxed64(xmc_page_entry(heap, page + i), XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
+    xmc_store_relaxed64(entry + i, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
   xmc_store_relaxed64(xmc_word_of(heap, xmc_superblock_id(page, 0)), xmc_word_memoryblock(pages));
-  xmc_store_relaxed64(xmc_page_entry(heap, page), XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
+  xmc_store_relaxed64(entry, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
 }
 
 /* A run of pages as one block, its address a multiple of `align` pages (a power of two) if that of page 0 is one of a

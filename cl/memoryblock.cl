@@ -300,12 +300,22 @@ XMC_FN xmc_u32 xmc_spans_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 p
 /* Are the spans free as far as one can see? Returns as xmc_spans_claim does, and claims nothing. */
 XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages) {
   XMC_AFRESH64(heap);
-  xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, i;
-  xmc_u64 mask;
+  xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, i = 0;
+  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span); /* that of each further span lies before it */
+  xmc_u64 mask, a, b, c, d;
   XMC_ROLLED
-  for (i = 0; i < need; i++) {
+  for (; (i + 4u) * XMC_SPAN_PAGES <= pages; i += 4u, word -= 4) { /* four loads on their way at a time */
+    a = xmc_load_relaxed64(word);
+    b = xmc_load_relaxed64(word - 1);
+    c = xmc_load_relaxed64(word - 2);
+    d = xmc_load_relaxed64(word - 3);
+    if (~(a & b & c & d))
+      break;
+  }
+  XMC_ROLLED
+  for (; i < need; i++, word--) {
     mask = xmc_run_mask(0, pages - i * XMC_SPAN_PAGES);
-    if ((xmc_load_relaxed64(xmc_span_word(heap, span + i)) & mask) != mask)
+    if ((xmc_load_relaxed64(word) & mask) != mask)
       break;
   }
   return i;
