@@ -22,7 +22,8 @@ XMC_FN XMC_GLOBAL char *xmc_block_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls,
 
 /* Makes a claimed run a Memoryblock. */
 XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
-  XMC_GLOBAL xmc_u64 *entry = xmc_page_entry(heap, page); /* once: each store would wait for the header's field */
+  XMC_GLOBAL xmc_u64 *entry =
+      xmc_page_entry(heap, page); /* once: each store would wait for the header's field */
   xmc_u32 i;
   XMC_DEBUG_REMEMBER(heap, page, pages, XMC_CLASS_MEMORYBLOCK, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
   XMC_ROLLED
