@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char usage[] =
     "usage: xmc-heap COMMAND FILE [OUTPUT]\n"
@@ -71,11 +72,27 @@ static xmcHeap *open_heap(const char *path) {
   return meta;
 }
 
+/* Whether the output would overwrite the heap file, by whatever name */
+static int is_same_file(const char *path, const char *output) {
+#ifdef _WIN32 /* has no inode numbers */
+  char a[_MAX_PATH], b[_MAX_PATH];
+  return _fullpath(a, path, sizeof a) && _fullpath(b, output, sizeof b) && _stricmp(a, b) == 0;
+#else
+  struct stat a, b;
+  return stat(path, &a) == 0 && stat(output, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+#endif
+}
+
 /* Runs command c on the file and closes what it writes to. */
 static int run_command(size_t c, const char *path, const char *output) {
   FILE *out = stdout;
   int failed;
-  xmcHeap *meta = open_heap(path);
+  xmcHeap *meta;
+  if (output && is_same_file(path, output)) {
+    fprintf(stderr, "xmc-heap: %s is the heap itself, which is not overwritten\n", output);
+    return 1;
+  }
+  meta = open_heap(path);
   if (!meta)
     return 1;
   if (output && !(out = fopen(output, "w"))) {

@@ -180,7 +180,7 @@ XMALLOC_EXPORT cl_int xmcSetKernelArgHeap(cl_kernel kernel, cl_uint index, xmc_h
 #define XMC_HEAP_REFERENCE_COUNT 0x5810  /* cl_uint */
 #define XMC_HEAP_CONTEXT 0x5811          /* cl_context */
 #define XMC_HEAP_DEVICE 0x5812           /* cl_device_id */
-#define XMC_HEAP_BYTES 0x5813            /* size_t: the arena */
+#define XMC_HEAP_BYTES 0x5813            /* size_t: the arena; beyond some 64 GiB its room is not used */
 #define XMC_HEAP_METADATA_BYTES 0x5814   /* size_t: of these, what blocks can never use */
 #define XMC_HEAP_MEM_OBJECT 0x5815       /* cl_mem: the arena's buffer; NULL for SVM */
 #define XMC_HEAP_SVM_POINTER 0x5816      /* void *: the arena's address; NULL for a buffer */
@@ -471,8 +471,8 @@ typedef void(CL_CALLBACK *xmc_event_callback)(xmc_heap heap, xmc_heap_event even
  * The callback runs in the thread that called the host function, before that returns, and the library holds no lock
  * then. If several threads look at a heap at the same time, one of them calls back, and another one may return
  * before it has. The callback may do as it likes with the heap, which includes to release it; only if xmcReleaseHeap
- * calls it, because the heap is to be destroyed, it must neither retain nor release nor map it. `data` is handed through, and must live as long as the callback is set.
- * Error: XMC_INVALID_HEAP. */
+ * calls it, because the heap is to be destroyed, it must neither retain nor release nor map it. `data` is handed
+ * through, and must live as long as the callback is set. Error: XMC_INVALID_HEAP. */
 XMALLOC_EXPORT cl_int xmcSetHeapCallback(xmc_heap heap, xmc_event_callback callback, void *data);
 
 /* What changed between two xmc_heap_stats of one heap, for instance by one launch. Kernels count failures, but no

@@ -89,6 +89,21 @@ typename std::enable_if<!std::is_scalar<T>::value, cl_int>::type read(xmc_heap h
   return status;
 }
 
+/* What C calls back: the function objects of Heap::forEachBlock and Heap::setCallback, which C knows as data */
+template <class F> void *data_of(F &function) {
+  return const_cast<void *>(static_cast<const void *>(&function));
+}
+
+template <class F> int CL_CALLBACK call_with_block(const xmc_block *block, void *function) noexcept {
+  return (*static_cast<F *>(function))(*block) ? 1 : 0;
+}
+
+template <class F>
+void CL_CALLBACK call_with_event(xmc_heap, xmc_heap_event event, cl_ulong value, cl_ulong id,
+                                 void *function) noexcept {
+  (*static_cast<F *>(function))(event, value, id);
+}
+
 /* The type of each piece of information */
 template <xmc_heap_info name> struct info;
 template <> struct info<XMC_HEAP_BACKING> { typedef xmc_heap_properties type; };
@@ -187,6 +202,33 @@ public:
   cl_int check(const cl::CommandQueue &queue = cl::CommandQueue(), xmc_heap_report *report = nullptr) const {
     cl_int status = xmcCheckHeap(heap_, queue(), report);
     return status == XMC_HEAP_CORRUPT ? status : detail::report(status, "xmcCheckHeap");
+  }
+
+  /* xmcCheckRef32. A heap that is too large for 32-bit references is an answer, not an error: XMC_HEAP_TOO_LARGE is
+   * returned and never thrown. */
+  cl_int checkRef32() const {
+    cl_int status = xmcCheckRef32(heap_);
+    return status == XMC_HEAP_TOO_LARGE ? status : detail::report(status, "xmcCheckRef32");
+  }
+
+  /* xmcForEachBlock: function(block) for each live block, an `xmc_block` that is valid until the return, until it
+   * returns true. It must not throw. */
+  template <class F>
+  cl_int forEachBlock(F &&function, const cl::CommandQueue &queue = cl::CommandQueue()) const {
+    typedef typename std::remove_reference<F>::type Function;
+    return detail::report(
+        xmcForEachBlock(heap_, queue(), detail::call_with_block<Function>, detail::data_of(function)),
+        "xmcForEachBlock");
+  }
+
+  /* xmcSetHeapCallback: function(event, value, id) for the first failure of each kind. It must not throw, and must live
+   * until another one takes its place or the heap is destroyed. nullptr: no callback any more. */
+  template <class F> cl_int setCallback(F &function) const {
+    return detail::report(xmcSetHeapCallback(heap_, detail::call_with_event<F>, detail::data_of(function)),
+                          "xmcSetHeapCallback");
+  }
+  cl_int setCallback(std::nullptr_t) const {
+    return detail::report(xmcSetHeapCallback(heap_, nullptr, nullptr), "xmcSetHeapCallback");
   }
 
   /* ---- programs ---- */

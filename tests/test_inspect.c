@@ -298,6 +298,20 @@ static char *tool(test_env *env, const char *command, const char *path, int expe
   return text;
 }
 
+/* The heap is no output of its own, whatever its name is there. */
+static void keeps_its_input(test_env *env, const char *path) {
+  char other[64], line[160];
+  const char *names[] = {path, other};
+  snprintf(other, sizeof other, "%s.link", path);
+  assert_int_equal(symlink(path, other), 0);
+  for (unsigned i = 0; i < 2; i++) {
+    snprintf(line, sizeof line, "%s %s", path, names[i]);
+    assert_non_null(strstr(tool(env, "map", line, 1), "is the heap itself"));
+  }
+  remove(other);
+  assert_string_equal(tool(env, "check", path, 0), "intact: 2,000 live blocks\n");
+}
+
 static void tools(test_env *env) {
   xmc_heap heap = test_heap(env, 64 << 20);
   xmcRef *refs = test_alloc(env, BLOCKS * sizeof *refs);
@@ -326,6 +340,7 @@ static void tools(test_env *env) {
   snprintf(line, sizeof line, "%s /nowhere/output", path);
   assert_string_equal(tool(env, "info", line, 1),
                       "xmc-heap: cannot open /nowhere/output: No such file or directory\n");
+  keeps_its_input(env, path);
   assert_string_equal(tool(env, "info", "/", 1), "xmc-heap: cannot read /: Is a directory\n");
   if (access("/dev/full", W_OK) == 0) {
     snprintf(line, sizeof line, "%s /dev/full", path);

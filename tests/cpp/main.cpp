@@ -134,6 +134,40 @@ static void test_mapping(const xmc::Heap &heap) {
   EXPECT(heap.reset() == CL_SUCCESS && heap.stats().failed_requests == 0); /* nothing is mapped any more */
 }
 
+/* Blocks are listed until the function has enough; the first failure is told to the function that is set. */
+static void test_inspect(const xmc::Heap &heap) {
+  enum { BLOCKS = 5 };
+  cl_int status = CL_SUCCESS;
+  cl_ulong told = 0, asked = 0;
+  int listed = 0;
+  auto on_failure = [&](xmc_heap_event event, cl_ulong value, cl_ulong) {
+    told += event == XMC_EVENT_FAILED_REQUEST;
+    asked = value;
+  };
+  EXPECT(heap.reset() == CL_SUCCESS && heap.setCallback(on_failure) == CL_SUCCESS);
+  {
+    xmc::Mapping map(heap);
+    for (int i = 0; i < BLOCKS; i++)
+      EXPECT(map.allocate<cl_uint>(100) != nullptr);
+    CALL(status, map.allocate<char>(1 << 30, err));
+    EXPECT(status == CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  }
+  heap.stats();
+  EXPECT(told == 1 && asked == 1 << 30);
+  EXPECT(heap.setCallback(nullptr) == CL_SUCCESS);
+  EXPECT(heap.forEachBlock([&](const xmc_block &block) {
+    listed += block.ref != 0 && block.usable >= 400;
+    return false;
+  }) == CL_SUCCESS);
+  EXPECT(listed == BLOCKS);
+  const auto until_second = [&](const xmc_block &) { return ++listed == BLOCKS + 2; };
+  EXPECT(heap.forEachBlock(until_second) == CL_SUCCESS && listed == BLOCKS + 2);
+  EXPECT(heap.checkRef32() == CL_SUCCESS);
+  CALL(status, status = xmc::Heap().checkRef32());
+  EXPECT(status == XMC_INVALID_HEAP);
+  EXPECT(heap.reset() == CL_SUCCESS);
+}
+
 static void test_errors(const cl::Context &context, const cl::Device &device, const xmc::Heap &heap) {
   cl_int status = CL_SUCCESS;
   CALL(status, xmc::Heap(context, device, 100, {}, err));
@@ -163,6 +197,7 @@ static void test_device(const cl::Device &device) {
   test_list(context, queue, heap);
   test_life(context, device);
   test_mapping(heap);
+  test_inspect(heap);
   test_errors(context, device, heap);
   std::printf("%s: passed\n", device.getInfo<CL_DEVICE_NAME>().c_str());
 }

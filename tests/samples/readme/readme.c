@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A first program: kernels build a linked list, another kernel counts and frees it. All OpenCL calls that such a
- * program needs are here; the other samples have them in sample.h. It uses the first device of the first platform. */
+/* A first program: one kernel builds a linked list, another kernel counts its nodes and frees them. The file has all
+ * OpenCL calls that such a program needs; the other samples share theirs in sample.h. The program uses the first device
+ * of the first platform. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -247,7 +247,8 @@ class Heap:
         work-item's global linear id for a request that failed: the ``first_...`` of :class:`Stats`. An exception in the
         callback is reported by ``sys.unraisablehook`` and ends nothing. None: no callback.
 
-        The callback may use the heap, but not map, reset or close it.
+        The callback may do as it likes with the heap, which includes to close it; only if :meth:`close` calls it, it must
+        neither close nor map the heap.
         """
         function = EventCallback(lambda _heap, event, value, id, _data: callback(Event(event), value, id))  # type: ignore[misc]
         function = function if callback else EventCallback()
