@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Makes manual pages of the reference: a page for each section `### name, name, …` of include/README.md, and one that leads to it
-# for each further name.
+# for each further name. Functions go to the folder man3 of the output, the programs to man1.
 #   awk -v folder=OUTPUT -v version=0.2.0 -f man.awk include/README.md
 function words(text) { # Markdown within a line
   gsub(/\\/, "\\e", text)
@@ -32,24 +32,26 @@ function done() {
 /^## / {
   done()
   device = /^## Device/
+  program = /^## Programs/
 }
 /^### / {
   done()
   sub(/^### /, "")
   count = split($0, names, ", ")
-  page = folder "/" names[1] ".3xmc"
-  printf ".TH %s 3xmc \"\" \"XMalloc %s\" \"XMalloc for OpenCL\"\n.SH NAME\n%s \\- %s function of XMalloc for OpenCL\n",
-    names[1], version, $0, device ? "a device" : "a host" > page
+  section = program ? "1" : "3xmc"
+  page = folder (program ? "/man1/" : "/man3/") names[1] "." section
+  printf ".TH %s %s \"\" \"XMalloc %s\" \"XMalloc for OpenCL\"\n.SH NAME\n%s \\- %s of XMalloc for OpenCL\n",
+    words(names[1]), section, version, words($0), program ? "a program" : device ? "a device function" : "a host function" > page
   for (i = 2; i <= count; i++) {
-    print ".so man3/" names[1] ".3xmc" > (folder "/" names[i] ".3xmc")
-    close(folder "/" names[i] ".3xmc")
+    print ".so man3/" names[1] ".3xmc" > (folder "/man3/" names[i] ".3xmc")
+    close(folder "/man3/" names[i] ".3xmc")
   }
   next
 }
 !page { next }
 /^```/ {
   if (code = !code)
-    printf ".SH SYNOPSIS\n.nf\n%s\n", device ? "#include \"xmalloc.cl\"" : "#include <xmalloc.h>" > page
+    printf ".SH SYNOPSIS\n.nf\n%s", program ? "" : device ? "#include \"xmalloc.cl\"\n" : "#include <xmalloc.h>\n" > page
   else
     print ".fi\n.SH DESCRIPTION" > page
   next

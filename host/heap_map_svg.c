@@ -10,12 +10,17 @@
  *
  * Neighbours in a row that look the same are one rectangle, and all of one colour are one path, so that the
  * file stays small; the lines between cells are drawn over them.
+ *
+ * Several maps may stand in one HTML page, whose styles are shared: so no element has an id, all classes begin with
+ * xmc-, and the rules are the same in every map. Colours are attributes, which programs without CSS know, too; the
+ * rules change them where the reader prefers dark pages.
  */
 #include "inspect.h"
 #include "text.h"
 
 enum {
-  LEFT = 24,
+  MARGIN = 24,
+  LEFT = 78,
   TOP = 132,
   PITCH = 11,
   COLUMNS = 64,
@@ -28,15 +33,28 @@ static const char *const colours[XMC_MAP_GROUPS] = {"#440154", "#46327e", "#365c
 static const char *const names[XMC_MAP_GROUPS] = {"16 to 64 B",   "80 to 128 B",    "160 to 256 B",
                                                   "320 to 512 B", "640 B to 1 KiB", "1.3 to 2 KiB",
                                                   "2.5 to 4 KiB", "5 to 8 KiB",     "Memoryblocks"};
-#define FREE_COLOUR "#e3e6ea"
+#define FREE_COLOUR "#dde1e6"
 #define METADATA_COLOUR "#30343a"
+#define PAGE_COLOUR "#ffffff"
+
+static const char style[] =
+    "<style>.xmc-map .xmc-t{font-size:20px;font-weight:bold}.xmc-map .xmc-n{font-size:12px}"
+    ".xmc-map .xmc-s{font-size:11px}.xmc-map .xmc-h{font-size:12px;font-weight:bold}"
+    ".xmc-map .xmc-r{text-anchor:end}\n"
+    "@media(prefers-color-scheme:dark){.xmc-map text{fill:#e6edf3}.xmc-map [fill=\"" PAGE_COLOUR
+    "\"]{fill:#0d1117}.xmc-map [stroke=\"" PAGE_COLOUR "\"]{stroke:#0d1117}\n"
+    ".xmc-map [stroke=\"#000\"]{stroke:#fff}.xmc-map [fill=\"" FREE_COLOUR "\"]{fill:#2b3138}"
+    ".xmc-map [fill=\"" METADATA_COLOUR "\"]{fill:#8b949e}\n"
+    ".xmc-map [fill=\"#440154\"]{fill:#b07cd6}.xmc-map [fill=\"#46327e\"]{fill:#8f86e0}"
+    ".xmc-map [fill=\"#365c8d\"]{fill:#6ea0e0}\n.xmc-map [fill=\"#277f8e\"]{fill:#4fb0b8}"
+    ".xmc-map [fill=\"#a9ccd2\"]{fill:#1f5058}}</style>\n";
 
 static double percent(xmc_u64 part, xmc_u64 whole) {
   return whole ? 100.0 * (double)part / (double)whole : 0.0;
 }
 
-static void write_text(FILE *file, int x, int y, const char *style, const char *text) {
-  fprintf(file, "<text x=\"%d\" y=\"%d\" class=\"%s\">%s</text>\n", x, y, style, text);
+static void write_text(FILE *file, int x, int y, const char *classes, const char *text) {
+  fprintf(file, "<text x=\"%d\" y=\"%d\" class=\"%s\">%s</text>\n", x, y, classes, text);
 }
 
 /* ---- the head: title, sentence, bar ---- */
@@ -45,7 +63,7 @@ static void write_sentence(const xmc_map *map, FILE *file) {
   char text[320], a[XMC_TEXT_BYTES], b[XMC_TEXT_BYTES], c[XMC_TEXT_BYTES], d[XMC_TEXT_BYTES];
   snprintf(text, sizeof text, "XMalloc heap, %s: %.0f %% used", xmc_text_size(a, map->stats.heap_bytes),
            percent(map->stats.live_bytes, map->stats.heap_bytes - map->stats.metadata_bytes));
-  write_text(file, LEFT, 36, "t", text);
+  write_text(file, MARGIN, 36, "xmc-t", text);
   if (map->runs == 0)
     snprintf(text, sizeof text, "%s live blocks; no page is free", xmc_text_count(a, map->stats.live_blocks));
   else
@@ -53,7 +71,7 @@ static void write_sentence(const xmc_map *map, FILE *file) {
              xmc_text_count(a, map->stats.live_blocks), xmc_text_size(b, map->free_pages_bytes),
              xmc_text_count(c, map->runs), map->runs == 1 ? "piece" : "pieces",
              xmc_text_size(d, map->stats.largest_free_bytes));
-  write_text(file, LEFT, 60, "n", text);
+  write_text(file, MARGIN, 60, "xmc-n", text);
 }
 
 static void write_bar(const xmc_map *map, FILE *file) {
@@ -66,18 +84,22 @@ static void write_bar(const xmc_map *map, FILE *file) {
                {"free in Superblocks", "#a9ccd2", map->stats.free_block_bytes},
                {"free pages", FREE_COLOUR, map->free_pages_bytes},
                {"metadata", METADATA_COLOUR, map->stats.metadata_bytes}};
-  double x = LEFT, width = WIDTH - 2 * LEFT, label = LEFT;
+  double x = MARGIN, width = WIDTH - 2 * MARGIN, label = MARGIN;
+  char size[XMC_TEXT_BYTES];
   unsigned i;
   for (i = 0; i < sizeof parts / sizeof *parts; i++) {
     double share = percent(parts[i].bytes, map->stats.heap_bytes);
-    fprintf(file, "<rect x=\"%.1f\" y=\"76\" width=\"%.1f\" height=\"18\" fill=\"%s\"/>\n", x,
-            share / 100 * width, parts[i].colour);
+    fprintf(file,
+            "<rect x=\"%.1f\" y=\"76\" width=\"%.1f\" height=\"18\" fill=\"%s\"><title>%s: %s, %.1f "
+            "%%</title></rect>\n",
+            x, share / 100 * width, parts[i].colour, parts[i].name, xmc_text_size(size, parts[i].bytes),
+            share);
     fprintf(file, "<rect x=\"%.0f\" y=\"103\" width=\"10\" height=\"10\" fill=\"%s\"/>", label,
             parts[i].colour);
-    fprintf(file, "<text x=\"%.0f\" y=\"112\" class=\"s\">%s %.1f %%</text>\n", label + 14, parts[i].name,
-            share);
+    fprintf(file, "<text x=\"%.0f\" y=\"112\" class=\"xmc-s\">%s %s, %.1f %%</text>\n", label + 14,
+            parts[i].name, size, share);
     x += share / 100 * width;
-    label += 200;
+    label += 220;
   }
 }
 
@@ -105,6 +127,7 @@ static xmc_u32 look(const xmc_map *map, xmc_u32 i, int live, int *height) {
 
 /* One path: all cells of a group, filled as far as they are live, or in use. */
 static void write_group(const xmc_map *map, FILE *file, xmc_u32 group, int live) {
+  char blocks[XMC_TEXT_BYTES], size[XMC_TEXT_BYTES], pages[XMC_TEXT_BYTES];
   xmc_u32 i, n;
   int height, other;
   fprintf(file, "<path fill=\"%s\"%s d=\"", colours[group], live ? "" : " fill-opacity=\".33\"");
@@ -118,7 +141,9 @@ static void write_group(const xmc_map *map, FILE *file, xmc_u32 group, int live)
     fprintf(file, "M%d %dh%dv%dh-%dz", LEFT + (int)(i % COLUMNS) * PITCH,
             TOP + (int)(i / COLUMNS + 1) * PITCH - height, (int)n * PITCH, height, (int)n * PITCH);
   }
-  fprintf(file, "\"/>\n");
+  fprintf(file, "\"><title>%s: %s live blocks, %s, in %s of pages</title></path>\n", names[group],
+          xmc_text_count(blocks, map->group_blocks[group]), xmc_text_size(size, map->group_live[group]),
+          xmc_text_size(pages, map->group_claimed[group]));
 }
 
 static void write_begins(const xmc_map *map, FILE *file) {
@@ -132,28 +157,40 @@ static void write_begins(const xmc_map *map, FILE *file) {
 }
 
 /* Whole rows, then the rest of the last one */
-static void write_area(const xmc_map *map, FILE *file, const char *fill) {
+static void write_area(const xmc_map *map, FILE *file) {
   int rows = (int)(map->cells / COLUMNS), rest = (int)(map->cells % COLUMNS);
-  fprintf(file, "<path fill=\"%s\" d=\"M%d %dh%dv%dh-%dz", fill, LEFT, TOP, COLUMNS * PITCH, rows * PITCH,
-          COLUMNS * PITCH);
+  char size[XMC_TEXT_BYTES];
+  fprintf(file, "<path fill=\"" FREE_COLOUR "\" d=\"M%d %dh%dv%dh-%dz", LEFT, TOP, COLUMNS * PITCH,
+          rows * PITCH, COLUMNS * PITCH);
   if (rest)
     fprintf(file, "M%d %dh%dv%dh-%dz", LEFT, TOP + rows * PITCH, rest * PITCH, PITCH, rest * PITCH);
+  fprintf(file, "\"><title>free pages: %s</title></path>\n", xmc_text_size(size, map->free_pages_bytes));
+}
+
+/* The lines between the cells, and at each fourth row how far it is from the first page */
+static void write_grid(const xmc_map *map, FILE *file) {
+  int rows = (int)((map->cells + COLUMNS - 1) / COLUMNS), i;
+  char size[XMC_TEXT_BYTES];
+  fprintf(file, "<path stroke=\"" PAGE_COLOUR "\" pointer-events=\"none\" d=\"");
+  for (i = 0; i < rows; i++)
+    fprintf(file, "M%d %d.5h%d", LEFT, TOP + i * PITCH, COLUMNS * PITCH);
+  for (i = 0; i < COLUMNS; i++)
+    fprintf(file, "M%d.5 %dv%d", LEFT + i * PITCH, TOP, rows * PITCH);
   fprintf(file, "\"/>\n");
+  for (i = 0; i < rows; i += 4)
+    write_text(file, LEFT - 6, TOP + i * PITCH + 10, "xmc-s xmc-r",
+               xmc_text_size(size, (xmc_u64)i * COLUMNS * map->cell_bytes));
 }
 
 static void write_cells(const xmc_map *map, FILE *file) {
   xmc_u32 g;
-  write_area(map, file, FREE_COLOUR);
+  write_area(map, file);
   for (g = 0; g < XMC_MAP_GROUPS; g++)
     if (map->group_claimed[g]) {
       write_group(map, file, g, 0);
       write_group(map, file, g, 1);
     }
-  fprintf(file,
-          "<pattern id=\"g\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" patternUnits=\"userSpaceOnUse\">"
-          "<path d=\"M0 .5h%dM.5 0v%d\" stroke=\"#fff\" stroke-width=\"1\"/></pattern>\n",
-          LEFT, TOP, PITCH, PITCH, PITCH, PITCH);
-  write_area(map, file, "url(#g)");
+  write_grid(map, file);
   write_begins(map, file);
 }
 
@@ -163,38 +200,39 @@ static int write_legend(const xmc_map *map, FILE *file) {
   char text[160], a[XMC_TEXT_BYTES], b[XMC_TEXT_BYTES];
   int y = TOP + 10;
   xmc_u32 g;
-  write_text(file, LEGEND, y, "h", "used for");
-  write_text(file, LEGEND + 200, y, "h r", "live blocks");
-  write_text(file, LEGEND + 276, y, "h r", "bytes");
+  write_text(file, LEGEND, y, "xmc-h", "used for");
+  write_text(file, LEGEND + 200, y, "xmc-h xmc-r", "live blocks");
+  write_text(file, LEGEND + 276, y, "xmc-h xmc-r", "bytes");
   for (g = 0; g < XMC_MAP_GROUPS; g++) {
     y += 18;
     fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"11\" height=\"11\" fill=\"%s\"/>", LEGEND, y - 10,
             colours[g]);
-    write_text(file, LEGEND + 18, y, "n", names[g]);
-    write_text(file, LEGEND + 200, y, "n r", xmc_text_count(a, map->group_blocks[g]));
-    write_text(file, LEGEND + 276, y, "n r", xmc_text_size(a, map->group_live[g]));
+    write_text(file, LEGEND + 18, y, "xmc-n", names[g]);
+    write_text(file, LEGEND + 200, y, "xmc-n xmc-r", xmc_text_count(a, map->group_blocks[g]));
+    write_text(file, LEGEND + 276, y, "xmc-n xmc-r", xmc_text_size(a, map->group_live[g]));
   }
   y += 24;
   fprintf(file, "<path fill=\"%s\" fill-opacity=\".33\" d=\"M%d %dh11v11h-11z\"/>", colours[3], LEGEND,
           y - 10);
   fprintf(file, "<path fill=\"%s\" d=\"M%d %dh11v5h-11z\"/>", colours[3], LEGEND, y - 4);
-  write_text(file, LEGEND + 18, y, "n", "filled: live; pale: in use, its blocks free");
+  write_text(file, LEGEND + 18, y, "xmc-n", "filled: live; pale: in use, its blocks free");
   y += 18;
   fprintf(file, "<path fill=\"%s\" d=\"M%d %dh11v11h-11z\"/>", FREE_COLOUR, LEGEND, y - 10);
-  write_text(file, LEGEND + 18, y, "n", "free pages");
+  write_text(file, LEGEND + 18, y, "xmc-n", "free pages");
   y += 18;
   fprintf(file, "<path stroke=\"#000\" stroke-width=\"2\" d=\"M%d %dv11\"/>", LEGEND + 5, y - 10);
   snprintf(text, sizeof text, "a Memoryblock over %s begins", xmc_text_size(b, map->cell_bytes));
-  write_text(file, LEGEND + 18, y, "n", text);
+  write_text(file, LEGEND + 18, y, "xmc-n", text);
   y += 18;
-  snprintf(text, sizeof text, "a square is %s", xmc_text_size(a, map->cell_bytes));
-  write_text(file, LEGEND + 18, y, "n", text);
+  snprintf(text, sizeof text, "a square is %s, a row %s", xmc_text_size(a, map->cell_bytes),
+           xmc_text_size(b, map->cell_bytes * COLUMNS));
+  write_text(file, LEGEND + 18, y, "xmc-n", text);
   return y;
 }
 
 /* Free runs: how much of the free room lies in pieces of which length */
 static void write_runs(const xmc_map *map, FILE *file, int y) {
-  char a[XMC_TEXT_BYTES];
+  char a[XMC_TEXT_BYTES], b[XMC_TEXT_BYTES];
   xmc_u32 i, last = 0;
   xmc_u64 most = 1;
   int x = LEGEND, base = y + 104;
@@ -206,13 +244,16 @@ static void write_runs(const xmc_map *map, FILE *file, int y) {
   }
   if (map->runs == 0)
     return;
-  write_text(file, LEGEND, y + 28, "h", "free pages by length of the piece");
+  write_text(file, LEGEND, y + 28, "xmc-h", "free pages by length of the piece");
   for (i = 0; i <= last; i++) {
     double height = 56.0 * (double)map->run_bytes[i] / (double)most;
-    fprintf(file, "<rect x=\"%d\" y=\"%.1f\" width=\"11\" height=\"%.1f\" fill=\"#8a939d\"/>\n", x,
-            base - height, height);
+    fprintf(file,
+            "<rect x=\"%d\" y=\"%.1f\" width=\"11\" height=\"%.1f\" fill=\"#8a939d\"><title>pieces from %s "
+            "on: %s</title></rect>\n",
+            x, base - height, height, xmc_text_size(a, (xmc_u64)XMC_PAGE_BYTES << i),
+            xmc_text_size(b, map->run_bytes[i]));
     if (i == 0 || (i == last && i > 3) || (i % 6 == 0 && last - i > 2))
-      write_text(file, x, base + 14, "s", xmc_text_size(a, (xmc_u64)XMC_PAGE_BYTES << i));
+      write_text(file, x, base + 14, "xmc-s", xmc_text_size(a, (xmc_u64)XMC_PAGE_BYTES << i));
     x += 14;
   }
   fprintf(file, "<path stroke=\"#8a939d\" d=\"M%d %d.5h276\"/>\n", LEGEND, base);
@@ -222,13 +263,11 @@ void xmc_map_svg(const xmc_map *map, FILE *file) {
   int grid = TOP + (int)((map->cells + COLUMNS - 1) / COLUMNS) * PITCH + 20,
       legend = TOP + 18 * 9 + 24 + 54 + 10 + 134;
   int height = grid > legend ? grid : legend;
-  fprintf(
-      file,
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-      "font-family=\"sans-serif\" fill=\"#20242a\">\n<style>.t{font-size:20px;font-weight:bold}"
-      ".n{font-size:12px}.s{font-size:11px}.h{font-size:12px;font-weight:bold}.r{text-anchor:end}</style>\n"
-      "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
-      WIDTH, height, WIDTH, height, WIDTH, height);
+  fprintf(file,
+          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+          "class=\"xmc-map\" font-family=\"sans-serif\" fill=\"#20242a\">\n%s"
+          "<rect width=\"%d\" height=\"%d\" fill=\"" PAGE_COLOUR "\"/>\n",
+          WIDTH, height, WIDTH, height, style, WIDTH, height);
   write_sentence(map, file);
   write_bar(map, file);
   write_cells(map, file);

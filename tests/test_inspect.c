@@ -228,6 +228,25 @@ static void map_adds_up(const xmc_map *map) {
   assert_int_equal(claimed + map->free_pages_bytes, map->stats.heap_bytes - map->stats.metadata_bytes);
 }
 
+/* Two maps may stand in one page: no ids, and each class and rule is of the maps alone. */
+static void is_good_in_a_page(const char *svg) {
+  unsigned classes = 0;
+  assert_null(strstr(svg, " id="));
+  assert_null(strstr(svg, "url("));
+  for (const char *at = svg; (at = strstr(at, " class=\"")) != NULL; classes++)
+    assert_int_equal(strncmp(at += 8, "xmc-", 4), 0);
+  assert_true(classes > 20);
+  for (const char *at = strstr(svg, "<style>"), *end = strstr(svg, "</style>");
+       (at = strchr(at, '{')) != NULL && at < end;) {
+    const char *rule = at++;
+    while (rule[-1] != '}' && rule[-1] != '>' && rule[-1] != '\n' && rule[-1] != '{')
+      rule--;
+    assert_true(strncmp(rule, ".xmc-map ", 9) == 0 || strncmp(rule, "@media", 6) == 0);
+  }
+  assert_non_null(strstr(svg, "@media(prefers-color-scheme:dark)"));
+  assert_non_null(strstr(svg, "<title>free pages: "));
+}
+
 static void map(test_env *env) {
   xmc_heap heap = test_heap(env, 64 << 20);
   xmcRef *refs = test_alloc(env, BLOCKS * sizeof *refs);
@@ -240,6 +259,7 @@ static void map(test_env *env) {
   assert_int_equal(strncmp(svg, "<svg ", 5), 0);
   assert_string_equal(svg + strlen(svg) - 7, "</svg>\n");
   assert_non_null(strstr(svg, "2,000 live blocks"));
+  is_good_in_a_page(svg);
   assert_true(strlen(svg) > strlen(empty) && strlen(svg) < 60000);
   CL_OK(xmc_walk_open(heap, NULL, &meta, NULL));
   env->blocks[env->block_count++] = meta;
