@@ -104,13 +104,14 @@ XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls)
 /* The hint to go on from a run: in a step as wide as all slots. On CPU devices that is what comes next in the span, and then the
  * span as many spans further as there are slots. */
 XMC_FN xmc_u32 xmc_hint_onward(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 order) {
-  xmc_u32 wide = order > 0 ? 1u << order : XMC_PAGE_CLASSES;
+  xmc_u32 wide;
   if (!XMC_SIMT) {
     page += 1u << order;
     if (!(page & (XMC_SPAN_PAGES - 1u)))
       page += (xmc_heap_lanes(heap) - 1u) * XMC_SPAN_PAGES;
     return XMC_HINT_ONWARD | XMC_HINT(page, 0);
   }
+  wide = order > 0 ? 1u << order : XMC_PAGE_CLASSES;
   return XMC_HINT_ONWARD | XMC_HINT(page + wide * xmc_heap_lanes(heap), 0);
 }
 

@@ -3,7 +3,8 @@
  *
  * XMC_HOST_STEP() stands before every atomic; tests define it to switch threads there, and XMC_HOST_THREAD()
  * as a number of the thread, from 1. XMC_HOST_LANES names a header with the lanes of sub-groups, the slot and any
- * number, for tests that run threads in lock step (XMC_SIMT 1).
+ * number, for tests that run threads in lock step (XMC_SIMT 1). XMC_HOST_NEAR(p) is what xmc_load_near32 reads, which on
+ * devices may be older than the last store.
  */
 #ifndef XMC_PLATFORM_HOST_H
 #define XMC_PLATFORM_HOST_H
@@ -65,7 +66,10 @@ XMC_HOST_RMW(xmc_add_relaxed64, add, __ATOMIC_RELAXED)
 XMC_HOST_RMW(xmc_add_acq_rel64, add, __ATOMIC_ACQ_REL)
 
 XMC_FN xmc_u64 xmc_load_fixed64(const xmc_u64 *p) { return *p; }
-XMC_FN xmc_u32 xmc_load_near32(const xmc_u32 *p) { return xmc_load_relaxed32(p); }
+#ifndef XMC_HOST_NEAR
+#define XMC_HOST_NEAR(p) xmc_load_relaxed32(p)
+#endif
+XMC_FN xmc_u32 xmc_load_near32(const xmc_u32 *p) { return XMC_HOST_NEAR(p); }
 XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c, xmc_u64 *d) {
   *a = p[0];
   *b = p[1];

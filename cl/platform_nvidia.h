@@ -96,7 +96,6 @@ XMC_PTX_RMW(xmc_or_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.or.b64")
 XMC_PTX_RMW(xmc_and_hint64, xmc_u64, "l", "atom.acquire.gpu.global.and.b64")
 XMC_PTX_RMW(xmc_add_relaxed64, xmc_u64, "l", "atom.relaxed.gpu.global.add.u64")
 XMC_PTX_RMW(xmc_add_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.add.u64")
-#define XMC_HAS_ATOMICS 1
 
 /* The multiprocessor and its warp: one FIFO for each resident sub-group. Both may change while a kernel
  * runs (preemption), which only costs speed. */

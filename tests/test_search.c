@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* What a search of the last resort may miss, and must learn of. Before each atomic of a request the arena is copied, and the whole
+ * search runs on the copy, as another work-item's would that sees this moment. Where it finds nothing although there is room
+ * before the request and after it, the room was out of sight for a moment; then the request must have moved `flux` by its end, or
+ * count as one that holds room: by that a real search knows that it has to look again (cl/reclaim.cl).
+ *
+ * In the end a heap whose span index lost several runs, as it does when work-items stop half-way: all of them are found.
+ */
+static void look(void);
+static void others(void);
+static int steps = -1; /* until the others run */
+#define CORE_OWN_STEPS
+#define XMC_HOST_STEP() \
+  do { \
+    others(); \
+    look(); \
+  } while (0)
+#include "support/core.h"
+#include "support/look.h"
+#include "support/named.h"
+
+enum { MOST_BLOCKS = 8192 };
+
+static uint32_t fill(unsigned char **block, uint32_t size) {
+  uint32_t n = 0;
+  while (n < MOST_BLOCKS && (block[n] = xmcMalloc(view.heap, size)) != NULL)
+    n++;
+  assert_true(n > 0 && n < MOST_BLOCKS && (view.heap->scarce & XMC_SCARCE_ONCE));
+  return n;
+}
+
+/* A full heap in which some blocks were freed; then requests, each looked at. */
+static void random_requests(void **state) {
+  static unsigned char *block[MOST_BLOCKS];
+  static const uint32_t sizes[] = {64, 448, 512, 3000, 8192};
+  static const xmc_u32 slots[] = {0, 1, 4};
+  uint32_t s, k, round, i, n, hidden = 0, free_one, seed_at = 0;
+  (void)state;
+  for (s = 0; s < sizeof sizes / sizeof *sizes; s++)
+    for (k = 0; k < sizeof slots / sizeof *slots; k++) {
+      uint64_t seed = 77 + ++seed_at;
+      look_open(1u << 19, slots[k], sizes[s]);
+      n = fill(block, sizes[s]);
+      for (round = 0; round < 400; round++) {
+        free_one = (uint32_t)core_random(&seed) % n;
+        for (i = 0; i < 1 + core_random(&seed) % 40; i++)
+          if (block[(free_one + i) % n]) {
+            xmcFree(view.heap, block[(free_one + i) % n]);
+            block[(free_one + i) % n] = NULL;
+          }
+        if (core_random(&seed) % 2) /* as a new Superblock leaves it */
+          view.heap->scarce = XMC_SCARCE_ONCE;
+        for (i = 0; i < n; i++)
+          if (!block[i] && core_random(&seed) % 2) {
+            int before = has_room();
+            look_begin();
+            block[i] = xmcMalloc(view.heap, sizes[s]);
+            view.on = 0;
+            if (!before && !block[i])
+              continue;
+            hidden += look_end("a request", before);
+          }
+      }
+      print_message("%u B, %u FIFOs: %u moments so far\n", sizes[s], slots[k], hidden);
+      look_close();
+    }
+  assert_true(hidden > 0);
+}
+
+/* Pages of a run that is free in part only are out of sight until they are back. */
+static void part_of_a_run(void **state) {
+  xmc_u64 seen;
+  xmc_u32 page;
+  int before;
+  (void)state;
+  look_open(1u << 20, 1, XMC_PAGE_BYTES);
+  while ((page = xmc_span_take(view.heap, 0, 0)) != XMC_NONE)
+    ;
+  xmc_say_scarce(view.heap);
+  xmc_span_give(view.heap, 0, 1u << 4); /* page 5 is in use */
+  before = has_room();
+  look_begin();
+  assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 1, 4, &seen), 0);
+  assert_int_equal(look_end("a run that is free in part", before), 1);
+  look_close();
+}
+
+/* The same for spans: a request of more than a span steps back when somebody takes a page behind its first span. */
+static void others(void) {
+  if (view.on && steps >= 0 && steps-- == 0)
+    assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 0, XMC_SPAN_PAGES, &(xmc_u64){0}),
+                     1);
+}
+static void part_of_the_spans(void **state) {
+  uint32_t hidden = 0, page;
+  int at = 0, reached = 1;
+  (void)state;
+  for (; reached; at++) {
+    int before;
+    look_open(4u << 20, 1, XMC_SPAN_PAGES * XMC_PAGE_BYTES);
+    xmc_say_scarce(view.heap);
+    for (page = 2 * XMC_SPAN_PAGES; page < view.heap->pages; page++)
+      assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 0, page, &(xmc_u64){0}), 1);
+    before = has_room();
+    steps = at;
+    look_begin();
+    page = xmc_run_claim_long(view.heap, XMC_SPAN_PAGES + 10u);
+    reached = steps < 0;
+    steps = -1;
+    if (page == XMC_NONE)
+      hidden += look_end("a run of spans that steps back", before);
+    view.on = 0;
+    look_close();
+  }
+  assert_true(hidden > 0);
+}
+
+/* Two work-items stopped between the bits of a span and the index: the first look finds only the run that is too short. */
+static void lost_runs(void **state) {
+  static const uint32_t sizes[] = {4 * XMC_PAGE_BYTES, 8192};
+  uint32_t i, n;
+  (void)state;
+  for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    look_open(8u << 20, 1, sizes[i]);
+    for (n = 0; n < view.heap->spans; n++)
+      while (xmc_span_take(view.heap, n, 0) != XMC_NONE)
+        ;
+    assert_null(xmcMalloc(view.heap, sizes[i]));
+    xmc_or_release64(xmc_span_word(view.heap, 1), 1u);
+    xmc_or_release64(xmc_span_word(view.heap, 3), 0xffff0000u);
+    assert_non_null(xmcMalloc(view.heap, sizes[i]));
+    look_close();
+  }
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(random_requests), cmocka_unit_test(part_of_a_run),
+                                     cmocka_unit_test(part_of_the_spans), cmocka_unit_test(lost_runs)};
+  return run_named(tests, argc, argv);
+}
