@@ -67,6 +67,28 @@ static void random_requests(void **state) {
   assert_true(hidden > 0);
 }
 
+/* A slab out of the ring that takes the seat of its FIFO, for one who did not say that it holds room */
+static void slab_takes_the_seat(void **state) {
+  xmc_u32 cls = xmc_class_of(64);
+  xmc_seat seat;
+  int before;
+  (void)state;
+  look_open(1u << 20, 1, 64);
+  xmc_seat_none(&seat);
+  assert_true(xmc_slab_carve(view.heap, 0, cls, seat) != 0); /* into the ring, and nothing else has room */
+  while (xmc_span_take(view.heap, 0, 0) != XMC_NONE)
+    ;
+  xmc_say_scarce(view.heap);
+  seat.fifo = xmc_fifo_of(view.heap, 0, xmc_slab_class(cls));
+  xmc_seat_read(view.heap, &seat);
+  before = has_room();
+  look_begin();
+  assert_true(xmc_claim_mask(xmc_slab_claim(view.heap, xmc_words(view.heap), xmc_slab_class(cls), &seat)) !=
+              0);
+  assert_true(look_end("a slab that takes the seat", before) > 0);
+  look_close();
+}
+
 /* Pages of a run that is free in part only are out of sight until they are back. */
 static void part_of_a_run(void **state) {
   xmc_u64 seen;
@@ -125,7 +147,9 @@ static void lost_runs(void **state) {
     for (n = 0; n < view.heap->spans; n++)
       while (xmc_span_take(view.heap, n, 0) != XMC_NONE)
         ;
-    assert_null(xmcMalloc(view.heap, sizes[i]));
+    for (n = 0; n < XMC_ORDERS; n++) /* the index knows of none, either */
+      assert_null(xmcMalloc(view.heap, (size_t)XMC_PAGE_BYTES << n));
+    assert_int_equal(xmc_index_find(view.heap, 0, 0), XMC_NONE);
     xmc_or_release64(xmc_span_word(view.heap, 1), 1u);
     xmc_or_release64(xmc_span_word(view.heap, 3), 0xffff0000u);
     assert_non_null(xmcMalloc(view.heap, sizes[i]));
@@ -134,7 +158,8 @@ static void lost_runs(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(random_requests), cmocka_unit_test(part_of_a_run),
-                                     cmocka_unit_test(part_of_the_spans), cmocka_unit_test(lost_runs)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(random_requests), cmocka_unit_test(slab_takes_the_seat),
+                                     cmocka_unit_test(part_of_a_run), cmocka_unit_test(part_of_the_spans),
+                                     cmocka_unit_test(lost_runs)};
   return run_named(tests, argc, argv);
 }
