@@ -22,6 +22,8 @@ static const bench_workload workloads[] = {
     {"fifos", "pair by active lanes for 0, 1, 2, 4 … FIFOs a class", bench_run_fifos},
     {"threads", "pair by the number of work-items, buffered and not", bench_run_threads},
     {"cas", "one shared word: a CAS a lane against one a sub-group", bench_run_cas},
+    {"build", "clBuildProgram and first launch of a kernel with 1, 4, 16, 64, 256 places that allocate",
+     bench_run_build},
 };
 enum { WORKLOADS = sizeof workloads / sizeof *workloads };
 

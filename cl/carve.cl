@@ -96,7 +96,7 @@ XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls)
     before = (0x50301c14u >> 8u * (order - 1u) & 0xffu) + (((cls - 15u) & 3u) << order);
   if (!XMC_SIMT)
     return xmc_slot_hint(me, xmc_heap_lanes(heap)) * XMC_SPAN_PAGES + before % XMC_SPAN_PAGES;
-  if (cls == 0) /* without a branch here ptxas takes up to 50 registers (tests/registers) */
+  if (cls == 0) /* without a branch here ptxas takes up to 50 registers (tests/code_size) */
     return xmc_slot_hint(me, xmc_heap_lanes(heap));
   return before * xmc_heap_lanes(heap) + (xmc_slot_hint(me, xmc_heap_lanes(heap)) << order);
 }

@@ -138,7 +138,46 @@ static void bad_free_beside_reuse(void **state) {
   }
 }
 
+/* A slab of 16-byte blocks in the first page of what was a run of several: some of its state words were the run's, to which the run's
+ * other pages, that nobody has used since, must not lead any more. */
+static void bad_free_in_an_old_run(void **state) {
+  static const size_t sizes[] = {1024, 2048, 4096, 8192};
+  static unsigned char *block[32];
+  unsigned k, i, n;
+  (void)state;
+  for (k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+    xmc_u32 first, page;
+    xmc_u64 seen;
+    memset(&g, 0, sizeof g);
+    g.heap = core_heap(4u << 20, 1, 0, XMC_COALESCE_CLASS);
+    n = (unsigned)xmc_class_count(xmc_class_of((xmc_u32)sizes[k]));
+    for (i = 0; i < n; i++)
+      assert_non_null(block[i] = xmcMalloc(g.heap, sizes[k]));
+    first = (xmc_u32)page_of(block[0]);
+    for (i = 0; i < n; i++)
+      xmcFree(g.heap, block[i]);
+    assert_true(xmc_reclaim(g.heap, 0, XMC_NONE));
+    for (page = 0; page < g.heap->pages; page++)
+      assert_int_equal(page == first || xmc_run_claim_at(g.heap, xmc_heap_map(g.heap), 0, page, &seen), 1);
+    for (g.size = 16; (g.block[g.count] = xmcMalloc(g.heap, 16)) != NULL; g.count++)
+      memset(g.block[g.count], (int)g.count, 16);
+    assert_int_equal(g.count, XMC_PAGE_BYTES / 16);
+    for (i = 0, n = 0; i < 32; i++)
+      if (block[i] && page_of(block[i]) != first) {
+        xmcFree(g.heap, block[i]);
+        assert_int_equal(counted(), ++n);
+      }
+    assert_true(n > 0);
+    for (i = 0; i < g.count; i++)
+      xmcFree(g.heap, g.block[i]);
+    assert_int_equal(counted(), n);
+    core_heap_free(g.heap);
+    memset(block, 0, sizeof block);
+  }
+}
+
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(bad_free_beside_reuse)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(bad_free_beside_reuse),
+                                     cmocka_unit_test(bad_free_in_an_old_run)};
   return run_named(tests, argc, argv);
 }

@@ -167,6 +167,22 @@ static void fifo_against_model(void **state) {
   }
 }
 
+/* One try with a message that was looked at earlier: it counts only if it is still the head's. */
+static void fifo_old_look(void **state) {
+  xmc_fifo fifo;
+  xmc_u64 first;
+  (void)state;
+  xmc_fifo_init(&fifo, 0xfffffffeu);
+  assert_true(xmc_fifo_enqueue(&fifo, 11) && xmc_fifo_enqueue(&fifo, 22) && xmc_fifo_enqueue(&fifo, 33));
+  first = fifo.message[fifo.head % XMC_FIFO_SIZE];
+  assert_int_equal(xmc_fifo_dequeue_seen(&fifo, fifo.head, first), 11);
+  assert_int_equal(xmc_fifo_dequeue_seen(&fifo, fifo.head - 1, first), XMC_NONE); /* the head is gone */
+  assert_int_equal(xmc_fifo_dequeue_seen(&fifo, fifo.head, first), XMC_NONE); /* it is another message's */
+  assert_int_equal(xmc_fifo_dequeue(&fifo), 22);
+  assert_int_equal(xmc_fifo_dequeue(&fifo), 33);
+  assert_int_equal(xmc_fifo_dequeue(&fifo), XMC_NONE);
+}
+
 /* Each thread puts its own numbers into a FIFO and takes others' out. */
 typedef struct fifo_crowd {
   xmc_fifo fifo;
@@ -611,13 +627,21 @@ static void memoryblock_threads(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(size_classes),           cmocka_unit_test(bitmap_against_model),
-      cmocka_unit_test(index_against_model),    cmocka_unit_test(fifo_against_model),
-      cmocka_unit_test(fifo_threads),           cmocka_unit_test(bits),
-      cmocka_unit_test(superblock_life),        cmocka_unit_test(superblock_threads),
-      cmocka_unit_test(runs_of_bits),           cmocka_unit_test(memoryblocks_alone),
-      cmocka_unit_test(memoryblock_threads),    cmocka_unit_test(runs_that_come_back),
-      cmocka_unit_test(old_blocks_freed_again), cmocka_unit_test(metadata_share),
+      cmocka_unit_test(size_classes),
+      cmocka_unit_test(bitmap_against_model),
+      cmocka_unit_test(index_against_model),
+      cmocka_unit_test(fifo_against_model),
+      cmocka_unit_test(fifo_old_look),
+      cmocka_unit_test(fifo_threads),
+      cmocka_unit_test(bits),
+      cmocka_unit_test(superblock_life),
+      cmocka_unit_test(superblock_threads),
+      cmocka_unit_test(runs_of_bits),
+      cmocka_unit_test(memoryblocks_alone),
+      cmocka_unit_test(memoryblock_threads),
+      cmocka_unit_test(runs_that_come_back),
+      cmocka_unit_test(old_blocks_freed_again),
+      cmocka_unit_test(metadata_share),
   };
   return run_named(tests, argc, argv);
 }

@@ -8,15 +8,18 @@
  */
 static void look(void);
 static void others(void);
+static void hint_others(void);
 static int steps = -1; /* until the others run */
 #define CORE_OWN_STEPS
 #define XMC_HOST_STEP() \
   do { \
     others(); \
+    hint_others(); \
     look(); \
   } while (0)
 #include "support/core.h"
 #include "support/look.h"
+#include "../host/inspect.h"
 #include "support/named.h"
 
 enum { MOST_BLOCKS = 8192 };
@@ -27,6 +30,13 @@ static uint32_t fill(unsigned char **block, uint32_t size) {
     n++;
   assert_true(n > 0 && n < MOST_BLOCKS && (view.heap->scarce & XMC_SCARCE_ONCE));
   return n;
+}
+
+static void intact(void) {
+  xmc_heap_report report;
+  memset(&report, 0, sizeof report);
+  if (xmc_check_meta(view.heap, &report) != CL_SUCCESS)
+    fail_msg("%s", report.message);
 }
 
 /* A full heap in which some blocks were freed; then requests, each looked at. */
@@ -48,6 +58,7 @@ static void random_requests(void **state) {
             xmcFree(view.heap, block[(free_one + i) % n]);
             block[(free_one + i) % n] = NULL;
           }
+        intact();
         if (core_random(&seed) % 2) /* as a new Superblock leaves it */
           view.heap->scarce = XMC_SCARCE_ONCE;
         for (i = 0; i < n; i++)
@@ -157,9 +168,77 @@ static void lost_runs(void **state) {
   }
 }
 
+/* How long a search goes on in a full heap: while somebody holds room, and while room moves. */
+static void patience(void **state) {
+  xmc_u32 turns, moves;
+  (void)state;
+  look_open(1u << 20, 1, XMC_PAGE_BYTES);
+  while (xmc_span_take(view.heap, 0, 0) != XMC_NONE)
+    ;
+  assert_null(xmcMalloc(view.heap, XMC_PAGE_BYTES)); /* the index knows of nothing, either */
+  for (moves = 0; moves < 3; moves++) {              /* nobody holds any; somebody does; and room moves */
+    xmc_search search = 0;
+    xmc_flux_begin(view.heap);
+    if (moves == 0)
+      xmc_flux_end(view.heap, 0);
+    for (turns = 1; turns < 100; turns++) {
+      search = xmc_search_begins(view.heap, search);
+      if (moves == 2)
+        xmc_add_acq_rel64(&view.heap->flux, XMC_FLUX_MOVED);
+      if (!xmc_make_room(view.heap, 0, 1, 0, &search))
+        break;
+    }
+    assert_int_equal(turns, moves == 0 ? 2 : moves == 1 ? XMC_PATIENCE + 1 : XMC_PERSISTENCE + 1);
+    if (moves > 0)
+      xmc_flux_end(view.heap, 0);
+  }
+  look_close();
+}
+
+/* Hints are cleared on their way up while others set them: what was set is in sight afterwards. */
+enum { BIT = 70, NEIGHBOUR = 64, SPAN = 9, NEXT_SPAN = 8 };
+static int at_step = -1, in_index;
+static void hint_others(void) {
+  if (at_step >= 0 && at_step-- == 0) {
+    if (in_index)
+      xmc_index_add(view.heap, 0, NEXT_SPAN, 1u << 2);
+    else
+      xmc_bitmap_set(view.heap, XMC_WHOLE, NEIGHBOUR);
+  }
+}
+static void hints_are_mended(void **state) {
+  xmc_u32 i;
+  int step, reached;
+  (void)state;
+  for (in_index = 0; in_index < 2; in_index++)
+    for (step = 0, reached = 1; reached; step++) {
+      look_open(16u << 20, 1, 64);
+      for (i = 0; i < XMC_BITMAP_LEVELS; i++)
+        *xmc_bitmap_word(view.heap, XMC_WHOLE, i, 0) = 0;
+      *xmc_bitmap_word(view.heap, XMC_WHOLE, 0, BIT) = 0;
+      for (i = 0; i < view.heap->spans; i++)
+        xmc_index_remove(view.heap, i, 0x7fu);
+      xmc_bitmap_set(view.heap, XMC_WHOLE, BIT);
+      xmc_index_add(view.heap, 0, SPAN, 1u << 2);
+      at_step = step;
+      if (in_index)
+        xmc_index_remove(view.heap, SPAN, 1u << 2);
+      else
+        xmc_bitmap_clear(view.heap, XMC_WHOLE, BIT);
+      reached = at_step < 0;
+      at_step = -1;
+      if (in_index)
+        assert_int_equal(xmc_index_next(view.heap, 2, 0), reached ? NEXT_SPAN : XMC_NONE);
+      else
+        assert_int_equal(xmc_bitmap_find(view.heap, XMC_WHOLE, 0, 128), reached ? NEIGHBOUR : XMC_NONE);
+      look_close();
+    }
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(random_requests), cmocka_unit_test(slab_takes_the_seat),
-                                     cmocka_unit_test(part_of_a_run), cmocka_unit_test(part_of_the_spans),
-                                     cmocka_unit_test(lost_runs)};
+                                     cmocka_unit_test(part_of_a_run),   cmocka_unit_test(part_of_the_spans),
+                                     cmocka_unit_test(lost_runs),       cmocka_unit_test(patience),
+                                     cmocka_unit_test(hints_are_mended)};
   return run_named(tests, argc, argv);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernels use of OpenCL C, for nvcc: tests/registers compiles them as CUDA where there is no GPU to ask. */
+/* What the kernels use of OpenCL C, for nvcc: tests/code_size compiles them as CUDA where there is no GPU to ask. */
 typedef unsigned int uint;
 typedef unsigned long ulong;
 typedef unsigned char uchar;
