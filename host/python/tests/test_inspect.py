@@ -118,6 +118,14 @@ def test_callback(heap, program, queue, refs):
     assert len(told) == 2
 
 
+def test_callback_closes(context, queue):
+    heap = xmc.Heap(context, 16 << 20)
+    heap.on_failure(lambda *_: heap.close())
+    with heap.mapped(queue) as m, pytest.raises(xmc.Error):
+        m.malloc(1 << 30)
+    assert heap.closed
+
+
 def test_show(context, monkeypatch, capfd):
     heap = xmc.Heap(context, 16 << 20)
     monkeypatch.setenv("XMC_SHOW", "stats,leaks")
