@@ -364,9 +364,8 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   xmc_u32 slab = XMC_NONE, scarce, own;
   xmc_u64 w = 0, map;
   xmc_claim claim;
-  if (small) {
+  if (small)
     seat.hint = xmc_seat_hint(heap, seat.fifo, seat.hint);
-  }
   if (small && seat.hint) { /* the slab of the last time has places more often than not */
     slab = seat.hint - 1u;
     w = xmc_beside64(xmc_word_at(heap, words, slab));

@@ -44,9 +44,94 @@ XMC_FN xmc_u32 xmc_group_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 
   xmc_lanes_share(group, xmc_lanes_first(group), &take, id); /* and what that one acquired */
   return take;
 }
-#endif
 
-#if !XMC_SIMT || XMC_COALESCING == XMC_COALESCE_NONE
+/* The lanes that got nothing yet go round together. The others stay with them: parted here, the sub-group would go through the rest
+ * of the caller's loop in parts (bench/experiments.md). `at`: the lane's block, 32 * id + bit. (A copy of `seat`: six registers.) */
+XMC_PART_FN XMC_GLOBAL char *xmc_class_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view *view,
+                                                   xmc_u32 cls, xmc_lanes group, xmc_seat *seat, xmc_u32 at,
+                                                   xmc_u32 take, xmc_u32 id, xmc_u64 w) {
+  xmc_u32 got = xmc_popcount32(take), again = 0, want, rank;
+  xmc_claim claim;
+  XMC_ROLLED
+  while (xmc_lanes_any(at == XMC_NONE)) {
+    if (at != XMC_NONE)
+      continue;
+    if (got)
+      group = xmc_lanes_drop(group, got);
+    w &= ~(xmc_u64)take;
+    want = xmc_lanes_count(group);
+    if (xmc_lanes_below(group) == 0) {
+      XMC_AFRESH(cls);
+      XMC_AFRESH(seat->fifo);
+      if (again) {
+        view->words = xmc_words(heap);
+        seat->fifo = xmc_fifo_of(heap, me, cls);
+        xmc_seat_read_for(heap, xmc_own_slots(heap, cls), me, cls, want, seat);
+        w = xmc_seat_word(heap, view->words, seat->active);
+      }
+      got = 0;
+      claim = xmc_blocks_claim(heap, me, view->words, cls, sizeof group == 4 || want < 32u ? want : 32u, w,
+                               *seat, &got);
+      take = xmc_claim_mask(claim);
+      id = xmc_claim_id(claim);
+      /* This lane's last turn. The others know the rest: it need not stay in registers here. */
+      view->data = got ? got : (xmc_u32)(xmc_heap_data(heap) >> 4);
+      w = seat->active = 0;
+      view->words = seat->head = seat->used = seat->hint = seat->fifo = 0;
+    }
+    XMC_AFRESH(cls);
+    XMC_AFRESH(group);
+    rank = xmc_lanes_below(group);
+    xmc_lanes_share(group, xmc_lanes_first(group), &take, &id);
+    got = xmc_popcount32(take);
+    again = !got;
+    at = XMC_NONE;
+    if (rank < got)
+      at = id * 32u + xmc_nth_bit(take, rank);
+    else if (!got && id != XMC_NONE)
+      at = XMC_NONE - 1u; /* there are none */
+  }
+  return at != XMC_NONE - 1u ? xmc_block_at(heap, view->data, cls, at >> 5, at & 31u) : 0;
+}
+
+/* A block of the class, or 0 when the caller's FIFO, its slab and the pages have none. view.count > 0 */
+XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view,
+                                             xmc_u32 cls) {
+  xmc_u64 w;
+  xmc_seat seat;
+  xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, cls));
+  xmc_u32 rank = xmc_lanes_below(group), want = xmc_lanes_count(group), id, take, got, at = XMC_NONE;
+  seat.fifo = xmc_view_fifo(view, me);
+  xmc_seat_read_for(heap, view.own, me, cls, want, &seat);
+  if (XMC_LOOKS_FIRST && !view.ours)
+    return 0;
+  if (want == 32u) { /* most often all of a Superblock */
+    id = XMC_NONE;
+    if (rank == 0 && xmc_class_is_full(cls))
+      id = xmc_full_claim(heap, me, view.words, cls, seat);
+    id = xmc_full_shuffle32(group, id, 0);
+    if (id != XMC_NONE)
+      return (XMC_GLOBAL char *)heap + (((xmc_u64)view.data + id) << 4) + rank * xmc_class_bytes(cls);
+  }
+  w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
+  take = xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_free(w), &w, &id);
+  got = xmc_popcount32(take);
+  if (!xmc_lanes_any(rank >= got)) /* most often all have one now */
+    return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
+  if (!got && id) { /* the guess was wrong, and now the first lane knows */
+    take =
+        xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_available(w, cls), &w, &id);
+    got = xmc_popcount32(take);
+    if (got)
+      w &= ~(xmc_u64)0xffffffffu;
+  }
+  if (rank < got)
+    at = id * 32u + xmc_nth_bit(take, rank);
+  XMC_AFRESH(cls);
+  XMC_AFRESH(group);
+  return xmc_class_malloc_rest(heap, me, &view, cls, group, &seat, at, take, id, w);
+}
+#else
 /* Block `bit` of a Superblock, while the one so many further on comes into the caches: the next atomic waits for the write to
  * this one. With the first one of a new Superblock come all up to there. */
 #define XMC_BLOCKS_AHEAD 16u
@@ -87,93 +172,15 @@ XMC_FN XMC_GLOBAL char *xmc_active_malloc(XMC_GLOBAL xmcHeap *heap, xmc_view vie
   bit = take ? xmc_lowest32(take) : 0;
   return take ? xmc_block_ahead(xmc_block_at(heap, view.data, cls, id, bit), cls, bit) : 0;
 }
-#endif
 
 /* A block of the class, or 0 when the caller's FIFO, its slab and the pages have none. view.count > 0 */
 XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view,
                                              xmc_u32 cls) {
+  XMC_GLOBAL char *block;
+  xmc_u32 data, bit;
   xmc_u64 w;
   xmc_claim claim;
   xmc_seat seat;
-#if !XMC_SIMT || XMC_COALESCING == XMC_COALESCE_NONE
-  XMC_GLOBAL char *block;
-  xmc_u32 data, bit;
-#endif
-#if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
-  xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, cls));
-  xmc_u32 rank = xmc_lanes_below(group), want = xmc_lanes_count(group), id, take, got, again = 0;
-  xmc_u32 at = XMC_NONE; /* the block: 32 * id + bit */
-  seat.fifo = xmc_view_fifo(view, me);
-  xmc_seat_read_for(heap, view.own, me, cls, want, &seat);
-  if (XMC_LOOKS_FIRST && !view.ours)
-    return 0;
-  if (want == 32u) { /* most often all of a Superblock */
-    id = XMC_NONE;
-    if (rank == 0 && xmc_class_is_full(cls))
-      id = xmc_full_claim(heap, me, view.words, cls, seat);
-    id = xmc_full_shuffle32(group, id, 0);
-    if (id != XMC_NONE)
-      return (XMC_GLOBAL char *)heap + (((xmc_u64)view.data + id) << 4) + rank * xmc_class_bytes(cls);
-  }
-  w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
-  take = xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_free(w), &w, &id);
-  got = xmc_popcount32(take);
-  if (!xmc_lanes_any(rank >= got)) /* most often all have one now */
-    return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
-  if (!got && id) { /* the guess was wrong, and now the first lane knows */
-    take =
-        xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_available(w, cls), &w, &id);
-    got = xmc_popcount32(take);
-    if (got)
-      w &= ~(xmc_u64)0xffffffffu;
-  }
-  if (rank < got)
-    at = id * 32u + xmc_nth_bit(take, rank);
-  XMC_AFRESH(cls);
-  XMC_AFRESH(group);
-  /* The lanes that got nothing yet go round together. The others stay with them: parted here, the sub-group would go through the
-   * rest of the caller's loop in parts (bench/experiments.md). */
-  XMC_ROLLED
-  while (xmc_lanes_any(at == XMC_NONE)) {
-    if (at != XMC_NONE)
-      continue;
-    if (got)
-      group = xmc_lanes_drop(group, got);
-    w &= ~(xmc_u64)take;
-    want = xmc_lanes_count(group);
-    if (xmc_lanes_below(group) == 0) {
-      XMC_AFRESH(cls);
-      XMC_AFRESH(seat.fifo);
-      if (again) {
-        view.words = xmc_words(heap);
-        seat.fifo = xmc_fifo_of(heap, me, cls);
-        xmc_seat_read_for(heap, xmc_own_slots(heap, cls), me, cls, want, &seat);
-        w = xmc_seat_word(heap, view.words, seat.active);
-      }
-      got = 0;
-      claim = xmc_blocks_claim(heap, me, view.words, cls, sizeof group == 4 || want < 32u ? want : 32u, w,
-                               seat, &got);
-      take = xmc_claim_mask(claim);
-      id = xmc_claim_id(claim);
-      /* This lane's last turn. The others know the rest: it need not stay in registers here. */
-      view.data = got ? got : (xmc_u32)(xmc_heap_data(heap) >> 4);
-      w = seat.active = 0;
-      view.words = seat.head = seat.used = seat.hint = seat.fifo = 0;
-    }
-    XMC_AFRESH(cls);
-    XMC_AFRESH(group);
-    rank = xmc_lanes_below(group);
-    xmc_lanes_share(group, xmc_lanes_first(group), &take, &id);
-    got = xmc_popcount32(take);
-    again = !got;
-    at = XMC_NONE;
-    if (rank < got)
-      at = id * 32u + xmc_nth_bit(take, rank);
-    else if (!got && id != XMC_NONE)
-      at = XMC_NONE - 1u; /* there are none */
-  }
-  return at != XMC_NONE - 1u ? xmc_block_at(heap, view.data, cls, at >> 5, at & 31u) : 0;
-#else
   seat.fifo = xmc_view_fifo(view, me);
   xmc_seat_read_for(heap, view.own, me, cls, 1u, &seat);
   if (XMC_LOOKS_FIRST && !view.ours)
@@ -192,8 +199,8 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
     return 0;
   bit = xmc_lowest32(xmc_claim_mask(claim));
   return xmc_blocks_ahead(xmc_block_at(heap, view.data, cls, xmc_claim_id(claim), bit), cls, bit);
-#endif
 }
+#endif
 
 /* One turn of the last resort: up to `want` blocks of the class, larger ones when there are no others, or 0. One of
  * up to twice the size is taken before it is certain that there is no other: where many search at the same time, what
@@ -314,6 +321,7 @@ XMC_COLD_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 p
   return 0;
 }
 
+#if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
 /* A run of pages as one block, its address a multiple of `align` pages, or XMC_NONE. */
 XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages,
                                            xmc_u32 align) {
@@ -321,13 +329,10 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
   xmc_u32 at = 0;
   xmc_u64 mask = 0;
   xmc_search search = 0;
-#if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   xmc_lanes group;
   xmc_u32 first, rank, got, low, high, near;
-#endif
   if (pages + align - 1u < pages || pages + align - 1u > xmc_heap_pages(heap))
     return XMC_NONE;
-#if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
   group = xmc_lanes_matching(
       xmc_lane_key(heap, xmc_run_is_shared(pages, align) ? pages : XMC_SPAN_PAGES + 1u + xmc_lane()));
   near = XMC_NONE;
@@ -374,7 +379,19 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
     got = xmc_popcount32(low);
     at = at * XMC_SPAN_PAGES + (rank < got ? xmc_nth_bit(low, rank) : 32u + xmc_nth_bit(high, rank - got));
   }
+  xmc_memoryblock_start(heap, at, pages);
+  return at;
+}
 #else
+/* A run of pages as one block, its address a multiple of `align` pages, or XMC_NONE. */
+XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages,
+                                           xmc_u32 align) {
+  XMC_AFRESH64(heap);
+  xmc_u32 at = 0;
+  xmc_u64 mask = 0;
+  xmc_search search = 0;
+  if (pages + align - 1u < pages || pages + align - 1u > xmc_heap_pages(heap))
+    return XMC_NONE;
   XMC_ROLLED
   do
     at = xmc_run_take(heap, me, pages, align, 1, XMC_NONE, &search, &mask);
@@ -383,10 +400,10 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
     return XMC_NONE;
   if (xmc_run_is_shared(pages, align))
     at = at * XMC_SPAN_PAGES + xmc_lowest64(mask);
-#endif
   xmc_memoryblock_start(heap, at, pages);
   return at;
 }
+#endif
 
 /* A Basicblock begins at `place`. */
 XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place) {

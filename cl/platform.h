@@ -120,6 +120,8 @@
 #else
 #define XMC_COLD_FN static __attribute__((noinline, unused))
 #endif
+/* A part of one other function, which stands by itself for its readers only: compilers must put it there. */
+#define XMC_PART_FN static inline __attribute__((always_inline))
 /* Debug calls, which would take compilers minutes to put into every place that allocates. */
 #define XMC_DEBUG_FN static __attribute__((noinline, unused))
 

@@ -15,6 +15,31 @@ cl_int xmc_answer(const void *from, size_t bytes, size_t size, void *value, size
   return CL_SUCCESS;
 }
 
+/* What the heap was created with. 0: the name is of no property. */
+static int xmc_property(xmc_heap heap, xmc_heap_info name, xmc_heap_properties *value) {
+  switch (name) {
+  case XMC_HEAP_BACKING:
+    *value = heap->settings.backing;
+    return 1;
+  case XMC_HEAP_COALESCING:
+    *value = heap->settings.coalescing;
+    return 1;
+  case XMC_HEAP_FIFOS:
+    *value = (xmc_heap_properties)heap->initial.slots;
+    if (heap->settings.fifos != XMC_FIFOS_DEFAULT)
+      *value = (xmc_heap_properties)heap->settings.fifos;
+    return 1;
+  case XMC_HEAP_FIFO_START:
+    *value = (xmc_heap_properties)heap->settings.fifo_start;
+    return 1;
+  case XMC_HEAP_DEBUG:
+    *value = heap->settings.debug;
+    return 1;
+  default:
+    return 0;
+  }
+}
+
 cl_int xmcGetHeapInfo(xmc_heap heap, xmc_heap_info name, size_t size, void *value, size_t *size_ret) {
   xmc_heap_properties property;
   size_t bytes;
@@ -25,24 +50,9 @@ cl_int xmcGetHeapInfo(xmc_heap heap, xmc_heap_info name, size_t size, void *valu
   if (status != CL_SUCCESS)
     return status;
 #define XMC_ANSWER(x) xmc_answer(&(x), sizeof(x), size, value, size_ret)
+  if (xmc_property(heap, name, &property))
+    return XMC_ANSWER(property);
   switch (name) {
-  case XMC_HEAP_BACKING:
-    property = heap->settings.backing;
-    return XMC_ANSWER(property);
-  case XMC_HEAP_COALESCING:
-    property = heap->settings.coalescing;
-    return XMC_ANSWER(property);
-  case XMC_HEAP_FIFOS:
-    property = (xmc_heap_properties)heap->initial.slots;
-    if (heap->settings.fifos != XMC_FIFOS_DEFAULT)
-      property = (xmc_heap_properties)heap->settings.fifos;
-    return XMC_ANSWER(property);
-  case XMC_HEAP_FIFO_START:
-    property = (xmc_heap_properties)heap->settings.fifo_start;
-    return XMC_ANSWER(property);
-  case XMC_HEAP_DEBUG:
-    property = heap->settings.debug;
-    return XMC_ANSWER(property);
   case XMC_HEAP_REFERENCE_COUNT:
     count = atomic_load(&heap->references);
     return XMC_ANSWER(count);
