@@ -141,16 +141,17 @@ void xmc_leaks_meta(xmcHeap *meta, const xmc_debug_block *debug, FILE *file) {
           leaks.blocks == 1 ? "block is" : "blocks are", xmc_text_count(b, leaks.bytes));
   fprintf(file, "  block size        blocks           bytes\n");
   for (i = 0; i <= XMC_STATS_CLASSES; i++) {
-    char size[XMC_TEXT_BYTES] = "whole pages";
+    char size[2 * XMC_TEXT_BYTES] = "whole pages";
     if (i < XMC_STATS_CLASSES)
-      snprintf(size, sizeof size, "%u B", xmc_class_bytes(i));
+      snprintf(size, sizeof size, "%s B", xmc_text_count(a, xmc_class_bytes(i)));
     if (leaks.class_blocks[i])
       fprintf(file, "  %-11s %12s %15s\n", size, xmc_text_count(a, leaks.class_blocks[i]),
               xmc_text_count(b, leaks.class_bytes[i]));
   }
+  fprintf(file, "  the first, by reference:\n");
   for (i = 0; i < XMC_LEAKS_SHOWN && i < leaks.blocks; i++) {
     const xmc_block *block = &leaks.first[i];
-    fprintf(file, "  0x%llx: %llu bytes", (unsigned long long)block->ref, (unsigned long long)block->size);
+    fprintf(file, "  0x%llx: %s bytes", (unsigned long long)block->ref, xmc_text_count(a, block->size));
     if (block->file)
       fprintf(file, ", allocated at %s:%u", leaks.files[i], block->line);
     fprintf(file, "\n");

@@ -2,19 +2,20 @@
 /* What the probe found out about a device, in words: for people, and where no heap can be made. */
 #include "internal.h"
 #include "memory_stream.h"
+#include "text.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* What heaps and programs are like on a device that can be used */
 static void xmc_print_path(FILE *file, cl_context context, const xmc_probe *probe) {
   static const xmc_settings plain = {XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0};
-  char options[XMC_OPTIONS_BYTES];
+  char options[XMC_OPTIONS_BYTES], a[XMC_TEXT_BYTES], b[XMC_TEXT_BYTES];
   size_t least = 0, most = 0;
   fprintf(file, "lanes    %s\n",
           probe->simt ? "work-items that call together are coalesced" : "each work-item is served alone");
   fprintf(file, "groups   work-group collectives%s\n", probe->subgroups ? " and sub-group collectives" : "");
   if (xmcGetHeapLimits(context, probe->device, NULL, &least, &most) == CL_SUCCESS)
-    fprintf(file, "heaps    of %zu to %zu bytes, in a buffer%s%s\n", least, most,
+    fprintf(file, "heaps    of %s to %s, in a buffer%s%s\n", xmc_text_size(a, least), xmc_text_size(b, most),
             probe->svm ? ", in SVM" : "",
             probe->svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER ? ", in fine-grained SVM" : "");
   xmc_write_options(probe, &plain, options);

@@ -55,9 +55,11 @@ static const struct {
     XMC_CL(CL_MEM_COPY_OVERLAP, "source and destination overlap"),
     XMC_CL(CL_IMAGE_FORMAT_MISMATCH, "image formats differ"),
     XMC_CL(CL_IMAGE_FORMAT_NOT_SUPPORTED, "image format not supported"),
-    XMC_CL(CL_BUILD_PROGRAM_FAILURE,
-           "program did not build; see its build log. If that lacks xmalloc.cl for a "
-           "header, build with -I and its folder (xmcCreateProgramWithSource tells more)"),
+    XMC_CL(
+        CL_BUILD_PROGRAM_FAILURE,
+        "the program did not build; clGetProgramBuildInfo with CL_PROGRAM_BUILD_LOG tells why. If xmalloc.cl "
+        "is not found there, make the program by xmcCreateProgramWithSource or build it with -I and the "
+        "folder"),
     XMC_CL(CL_MAP_FAILURE, "memory could not be mapped"),
     XMC_CL(CL_MISALIGNED_SUB_BUFFER_OFFSET, "sub-buffer offset not aligned"),
     XMC_CL(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "a command waited for has failed"),

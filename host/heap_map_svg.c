@@ -2,7 +2,7 @@
 /* A heap map as SVG.
  *
  *   title; a sentence: how much is used, how the free room is cut up
- *   bar: blocks | Memoryblocks | free blocks inside Superblocks | free pages | metadata
+ *   bar: blocks | blocks of whole pages (Memoryblocks) | free blocks of Superblocks | free pages | metadata
  *   cells, 64 a row, the lowest address at the top left:       legend: colour, sizes, live blocks, bytes
  *     colour    the size classes that most of it is used for
  *     filled    from the bottom: live blocks; pale above that:  free runs by length
@@ -32,7 +32,7 @@ static const char *const colours[XMC_MAP_GROUPS] = {"#440154", "#46327e", "#365c
                                                     "#4ac16d", "#a0da39", "#f5dc1e", "#e4682a"};
 static const char *const names[XMC_MAP_GROUPS] = {"16 to 64 B",   "80 to 128 B",    "160 to 256 B",
                                                   "320 to 512 B", "640 B to 1 KiB", "1.3 to 2 KiB",
-                                                  "2.5 to 4 KiB", "5 to 8 KiB",     "Memoryblocks"};
+                                                  "2.5 to 4 KiB", "5 to 8 KiB",     "whole pages"};
 #define FREE_COLOUR "#dde1e6"
 #define METADATA_COLOUR "#30343a"
 #define PAGE_COLOUR "#ffffff"
@@ -80,8 +80,8 @@ static void write_bar(const xmc_map *map, FILE *file) {
     const char *name, *colour;
     xmc_u64 bytes;
   } parts[] = {{"blocks", colours[3], blocks},
-               {"Memoryblocks", colours[XMC_MAP_MEMORYBLOCKS], memoryblocks},
-               {"free in Superblocks", "#a9ccd2", map->stats.free_block_bytes},
+               {"whole pages", colours[XMC_MAP_MEMORYBLOCKS], memoryblocks},
+               {"free blocks", "#a9ccd2", map->stats.free_block_bytes},
                {"free pages", FREE_COLOUR, map->free_pages_bytes},
                {"metadata", METADATA_COLOUR, map->stats.metadata_bytes}};
   double x = MARGIN, width = WIDTH - 2 * MARGIN, label = MARGIN;
@@ -215,13 +215,13 @@ static int write_legend(const xmc_map *map, FILE *file) {
   fprintf(file, "<path fill=\"%s\" fill-opacity=\".33\" d=\"M%d %dh11v11h-11z\"/>", colours[3], LEGEND,
           y - 10);
   fprintf(file, "<path fill=\"%s\" d=\"M%d %dh11v5h-11z\"/>", colours[3], LEGEND, y - 4);
-  write_text(file, LEGEND + 18, y, "xmc-n", "filled: live; pale: in use, its blocks free");
+  write_text(file, LEGEND + 18, y, "xmc-n", "filled: live blocks; pale: free blocks");
   y += 18;
   fprintf(file, "<path fill=\"%s\" d=\"M%d %dh11v11h-11z\"/>", FREE_COLOUR, LEGEND, y - 10);
   write_text(file, LEGEND + 18, y, "xmc-n", "free pages");
   y += 18;
   fprintf(file, "<path stroke=\"#000\" stroke-width=\"2\" d=\"M%d %dv11\"/>", LEGEND + 5, y - 10);
-  snprintf(text, sizeof text, "a Memoryblock over %s begins", xmc_text_size(b, map->cell_bytes));
+  snprintf(text, sizeof text, "a block over %s begins", xmc_text_size(b, map->cell_bytes));
   write_text(file, LEGEND + 18, y, "xmc-n", text);
   y += 18;
   snprintf(text, sizeof text, "a square is %s, a row %s", xmc_text_size(a, map->cell_bytes),

@@ -10,6 +10,7 @@
  * The answers are kept for the life of the process.
  */
 #include "probe.h"
+#include "text.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,13 +241,14 @@ cleanup:
 
 /* A root device's sub-devices share what was found out, but not their number of compute units. */
 static cl_int xmc_probe_as(cl_device_id device, xmc_probe *probe) {
+  char size[XMC_TEXT_BYTES];
   cl_int status;
   probe->device = device;
   status = xmc_query_size(probe);
   if (status == CL_SUCCESS)
-    xmc_say(probe, "%s: %u compute units, at most %llu bytes in one allocation",
+    xmc_say(probe, "%s: %u compute units, at most %s in one allocation",
             xmc_root_device(device) == device ? "the whole device" : "a sub-device", probe->units,
-            (unsigned long long)probe->max_bytes);
+            xmc_text_size(size, probe->max_bytes));
   return status == CL_SUCCESS ? probe->status : status;
 }
 

@@ -3,8 +3,8 @@
  *
  *   XMalloc heap, 64 MiB
  *     room                        bytes    share
- *     live blocks               8.2 MiB     13 %
- *     free                       55 MiB     86 %
+ *     live blocks               8.2 MiB   12.8 %
+ *     free                     54.6 MiB   85.2 %
  *     ...
  *     block size                 blocks        bytes
  *     ...
@@ -70,12 +70,12 @@ static void write_mistakes(const xmc_table *table, const char *name, xmc_u64 num
 }
 
 static void write_classes(const xmc_table *table, const xmc_heap_stats *stats) {
-  char name[XMC_TEXT_BYTES];
+  char name[2 * XMC_TEXT_BYTES], size[XMC_TEXT_BYTES];
   unsigned c;
   write_line(table, BOLD, "  block size                   blocks      bytes");
   for (c = 0; c < XMC_STATS_CLASSES; c++)
     if (stats->class_live_blocks[c]) {
-      snprintf(name, sizeof name, "%10llu B", (unsigned long long)stats->class_bytes[c]);
+      snprintf(name, sizeof name, "%10s B", xmc_text_count(size, stats->class_bytes[c]));
       write_blocks(table, name, stats->class_live_blocks[c],
                    stats->class_live_blocks[c] * stats->class_bytes[c]);
     }
@@ -131,10 +131,10 @@ void xmc_table_meta(xmcHeap *meta, FILE *file, int colours) {
   write_room(&table, GREEN, "live blocks", stats.live_bytes, stats.heap_bytes);
   write_room(&table, "", "free", stats.free_bytes, stats.heap_bytes);
   write_room(&table, "", "  largest request", stats.largest_free_bytes, stats.heap_bytes);
-  write_room(&table, "", "  in Superblocks", stats.free_block_bytes, stats.heap_bytes);
+  write_room(&table, "", "  in pages in use", stats.free_block_bytes, stats.heap_bytes);
   write_room(&table, "", "metadata", stats.metadata_bytes, stats.heap_bytes);
   write_classes(&table, &stats);
-  write_line(&table, BOLD, "  mistakes                      count");
+  write_line(&table, BOLD, "  failures                      count");
   write_all_mistakes(&table, &stats, meta->debug != 0, write_mistakes);
   fprintf(file, "  made with: coalescing %s; FIFOs a size class, at most: %u; debug level %u\n",
           coalescing[meta->coalescing], meta->slots ? xmc_fifos_count(meta->fifo_table[0]) : 0, meta->debug);

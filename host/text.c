@@ -11,7 +11,7 @@ const char *xmc_text_size(char *text, xmc_u64 bytes) {
     value /= 1024;
     unit++;
   }
-  snprintf(text, XMC_TEXT_BYTES, value >= 10 || value == (double)(xmc_u64)value ? "%.0f %s" : "%.1f %s",
+  snprintf(text, XMC_TEXT_BYTES, value >= 100 || value == (double)(xmc_u64)value ? "%.0f %s" : "%.1f %s",
            value, units[unit]);
   return text;
 }

@@ -6,7 +6,7 @@
 
 #define XMC_TEXT_BYTES 32
 
-/* "16 KiB", "1.5 GiB"; returns `text`, XMC_TEXT_BYTES long. */
+/* "16 KiB", "15.7 MiB": one decimal below 100 where the number is not whole. Returns `text`, XMC_TEXT_BYTES long. */
 const char *xmc_text_size(char *text, xmc_u64 bytes);
 /* "1,234,567" */
 const char *xmc_text_count(char *text, xmc_u64 number);

@@ -15,8 +15,8 @@ static const char usage[] =
     "  info    room, live blocks by size, failures and bad frees, as a table with human units\n"
     "  stats   the same as JSON, for programs\n"
     "  check   verifies sums and every invariant; exit 1 if one is broken\n"
-    "  blocks  a line a live block: reference, bytes, and for whole pages `pages`\n"
-    "  leaks   live blocks by size, and the first ones\n"
+    "  blocks  a line for each live block: reference, bytes, and `pages` if it is of whole pages\n"
+    "  leaks   live blocks by size, and the first 20 of them\n"
     "  map     an SVG picture of the heap\n"
     "FILE is what xmcSaveHeap wrote. OUTPUT is a file to write instead of the terminal.\n"
     "xmc-heap --help prints this text, xmc-heap --version the version.\n";
@@ -126,6 +126,8 @@ int main(int argc, char **argv) {
   while (c < sizeof commands / sizeof *commands && strcmp(commands[c].name, first) != 0)
     c++;
   if (argc < 3 || argc > 4 || c == sizeof commands / sizeof *commands) {
+    if (argc > 1 && c == sizeof commands / sizeof *commands)
+      fprintf(stderr, "xmc-heap: no command %s\n", first);
     fputs(usage, stderr);
     return 2;
   }

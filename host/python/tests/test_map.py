@@ -148,8 +148,19 @@ def test_no_view_outlives_its_map(heap, queue, name):
             uses(view)[name]()
     assert repr(v) == str(part) == "<pyxmalloc.View whose map has ended>"
     assert v.shape == (4,)
-    with pytest.raises(xmc.UnmappedError):
+    with pytest.raises(xmc.UnmappedError, match="has ended"):
         m.view(ref)
+    with pytest.raises(xmc.UnmappedError, match="with heap.mapped"):
+        heap.mapped(queue).view(ref)
+
+
+def test_no_kernel_on_a_mapped_heap(heap, program, queue, refs):
+    with heap.mapped(queue):
+        if not heap.host_always:
+            with pytest.raises(xmc.Error, match="XMC_HEAP_MAPPED"):
+                program.take(queue, refs.shape, None, heap, refs.data, np.uint32(16))
+    program.take(queue, refs.shape, None, heap, refs.data, np.uint32(16))
+    assert heap.stats(queue).live_blocks == refs.size
 
 
 @pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "1.25.0", reason="this NumPy asks no masks")

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The port of cuda_port.cu. Three things changed for memory: each function that allocates gets the heap, malloc(n) is
- * xmcMalloc(heap, n), and pointers kept between launches are references, because a buffer may have another address in
- * the next launch. Where the device has variables at program scope, "xmalloc_std.h" saves the first two changes. */
+/* The port of cuda_port.cu. Four things changed for memory: each function that allocates gets the heap; pointers to
+ * blocks are __global; those that are kept between launches are references, because a buffer may have another address in
+ * the next launch; and malloc(n) is xmcMalloc(heap, n). Where the device has variables at program scope, "xmalloc_std.h"
+ * saves the first and the last of these changes. */
 #include "xmalloc.cl"
 
 #define POINTS 3000

@@ -94,6 +94,7 @@ class Heap:
         what: int | bytes,
     ) -> None:
         self._handle: int | None = None
+        self._mapped = False
         self._context = context
         self._device = device if device is not None else context.devices[0]
         pairs = [number for pair in properties.items() for number in pair]
@@ -173,7 +174,8 @@ class Heap:
 
     def mapped(self, queue: cl.CommandQueue | None = None) -> Map:
         """The heap in the host's hands: ``with heap.mapped(queue) as m``. Its memory is copied where the device's is
-        another one. Meanwhile no kernel may run on the heap."""
+        another one. Meanwhile no kernel may run on the heap, and calling one of :meth:`program` raises :class:`Error`,
+        unless :attr:`host_always`."""
         return Map(self, queue)
 
     @property

@@ -138,6 +138,8 @@ class HostCalls:
     """The kernels' calls for the host, on the same heap. Blocks are named by their references. ``heap.mapped()`` gives
     one for the time of a map; ``heap.host`` one for any time, where :attr:`Heap.host_always`."""
 
+    _unusable = "the heap is closed"
+
     def __init__(self, heap: Heap) -> None:
         self._heap = heap
 
@@ -158,7 +160,7 @@ class HostCalls:
         address = lib.xmcHostFromRef(self._heap.handle, ref) if self.usable and 0 < ref < 1 << 64 else None
         if address is None:
             if not self.usable:
-                raise UnmappedError("the map has ended")
+                raise UnmappedError(self._unusable)
             raise ValueError(f"{ref:#x} is no reference into the heap")
         return int(address)
 
@@ -229,6 +231,7 @@ class Map(HostCalls):
         super().__init__(heap)
         self._queue = queue
         self._open = False
+        self._unusable = "the map has not begun: write `with heap.mapped(queue) as m:`"
 
     @property
     def usable(self) -> bool:
@@ -236,9 +239,11 @@ class Map(HostCalls):
 
     def __enter__(self) -> Map:
         lib.xmcMapHeap(self._heap.handle, self._heap.queue_of(self._queue))
-        self._open = True
+        self._open = self._heap._mapped = True
         return self
 
     def __exit__(self, *error: object) -> None:
         self._open = False
+        self._unusable = "the map has ended"
         lib.xmcUnmapHeap(self._heap.handle, self._heap.queue_of(self._queue))
+        self._heap._mapped = False

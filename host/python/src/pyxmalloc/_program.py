@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
 
+from ._errors import Status
+from ._library import check
+
 if TYPE_CHECKING:
     from ._heap import Heap
 
 
 class Kernel(cl.Kernel):
-    """A kernel that takes a :class:`Heap` as an argument. The heap lives as long as the kernel."""
+    """A kernel that takes a :class:`Heap` as an argument. The heap lives as long as the kernel. A call while the heap is
+    mapped raises :class:`Error`."""
 
     def __init__(self, program: cl.Program, name: str) -> None:
         super().__init__(program, name)
@@ -39,7 +43,9 @@ class Kernel(cl.Kernel):
     def __call__(
         self, queue: cl.CommandQueue, global_work_size: Any, local_work_size: Any, *arguments: Any, **more: Any
     ) -> cl.Event:
-        plain = (self._plain(i, a) for i, a in enumerate(arguments))
+        plain = [self._plain(i, a) for i, a in enumerate(arguments)]
+        if any(heap._mapped and not heap.host_always for heap in self._heaps.values()):
+            check(Status.HEAP_MAPPED)
         return super().__call__(queue, global_work_size, local_work_size, *plain, **more)
 
 
