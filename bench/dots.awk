@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: MIT
 # Draws a table of bench/plot as dots on a logarithmic axis, one row a line of the table: this allocator, the other ones, and CUDA's
-# malloc. What is written at the right of a row names the best other one. It is readable in light and dark, and the colours
-# (of Okabe and Ito) can be told apart by colour-blind people, also because each kind of dot has its own size.
-#   awk -v title=… -v axis=… -v better=… -v unit=time -f dots.awk FILE.csv        microseconds
+# malloc. What is written at the right of a row names the best other one. Each kind
+# of dot has its own size.
+#   awk -v title=… -v axis=… -v better=… -v unit=time -f svg.awk -f dots.awk FILE.csv        microseconds
 #   … -v unit=share                                                              percent: drawn is 100 / percent
 BEGIN {
   FS = ","
   ours = "this allocator"; floor = "no allocator"; cuda = "CUDA device malloc"
   width = 860; left = 174; right = 650; top = 96; pitch = 27
 }
-function escape(text) { gsub(/&/, "\\&amp;", text); gsub(/</, "\\&lt;", text); return text }
-function text(x, y, class, what) { printf "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">%s</text>\n", x, y, class, escape(what) }
 function number(value) {
   if (unit == "share") return sprintf("%.2f", value)
-  if (value >= 1e6) return sprintf("%.3g s", value / 1e6)
-  if (value >= 1000) return sprintf("%.3g ms", value / 1000)
-  return sprintf(value < 100 ? "%.1f µs" : "%.0f µs", value)
+  return duration(value)
 }
 function place(value) { return left + log(value / low) / log(high / low) * (right - left) }
 function dot(row, column, radius, class) {
@@ -45,17 +41,7 @@ END {
   if (smallest < low) low = smallest
   high = largest * 1.15
   height = top + (rows + 1) * pitch + 34
-  printf "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"DejaVu Sans, sans-serif\" font-size=\"13\">\n", width, height, width, height
-  print "<style>"
-  print ".page{fill:#fff}.t{font-size:19px;font-weight:bold}text{fill:#24292f}.m{fill:#59636e}.us{fill:#0072b2}text.us{font-weight:bold}"
-  print ".other{fill:#9aa3ad}.cuda{fill:#e69f00}text.cuda{fill:#8a5a00}text.other{fill:#59636e}.e{text-anchor:end}.c{text-anchor:middle}"
-  print ".grid{stroke:#d8dee4;fill:none}.floor{stroke:#59636e;stroke-width:2}"
-  print "@media (prefers-color-scheme:dark){.page{fill:#0d1117}text{fill:#e6edf3}.m,text.other{fill:#9ea7b3}.us{fill:#56b4e9}.other{fill:#858d97}"
-  print "text.cuda{fill:#e69f00}.grid{stroke:#30363d}.floor{stroke:#9ea7b3}}"
-  print "</style>"
-  printf "<rect width=\"%d\" height=\"%d\" class=\"page\"/>\n", width, height
-  text(20, 34, "t", title)
-  text(20, 56, "m", axis)
+  begin_page(width, height, title, axis)
   bottom = top + rows * pitch + 16
   # the axis: decades for a long one, else 1, 2, 5
   for (decade = 0.1; decade <= high; decade *= 10)
@@ -64,7 +50,7 @@ END {
       if (tick < low * 0.999 || tick > high) continue
       printf "<path class=\"grid\" d=\"M%.1f %dV%d\"/>\n", place(tick), top + 8, bottom
       if (unit == "share") text(place(tick), bottom + 18, "m c", tick "")
-      else text(place(tick), bottom + 18, "m c", tick >= 1e6 ? tick / 1e6 " s" : tick >= 1000 ? tick / 1000 " ms" : tick " µs")
+      else text(place(tick), bottom + 18, "m c", duration(tick))
     }
   text(right + 20, top + 13, "m", better)
   for (r = 1; r <= rows; r++) {

@@ -57,11 +57,15 @@ function done() {
   next
 }
 code { print words($0) > page; next }
+!/^\|/ { table = 0 }
 /^\|[-|]*$/ { next }
-/^\|/ {
+/^\|/ { # a table: its first row has the names of the columns, of which the third one's is repeated in each entry
   gsub(/^\| *| *\|$/, "")
   split($0, cells, / *\| */)
-  printf ".TP\n%s\n%s%s\n", words(cells[1]), words(cells[2]), cells[3] != "" ? " (" words(cells[3]) ")" : "" > page
+  if (!table++)
+    third = cells[3]
+  else
+    printf ".TP\n%s\n%s%s\n", words(cells[1]), words(cells[2]), cells[3] != "" ? " (" words(third ": " cells[3]) ")" : "" > page
   next
 }
 /^- / { print ".IP \\(bu 2\n" words(substr($0, 3)) > page; next }
