@@ -42,15 +42,19 @@
  *   |  spare  |  count  |  class  | spare | seated | watched | parked | listed | free mask     |
  *   +---------+---------+---------+-------+--------+---------+--------+--------+---------------+
  *
+ *   A heap that can grow has tables for the pages of its largest size, `pages`, and an arena with the first `present` of
+ * them. What the tables say of the others: not free, no entry, no state word in use, no bit in any bitmap or index. So
+ * no call touches them, and growing is to set their free bits, and their bits of the whole bitmap and the index.
+ *
  * Invariants (P page, W state word; xmcCheckHeap verifies them on a quiet heap):
- *   free bit of P set         <=>  P belongs to no slab, Superblock or Memoryblock
+ *   free bit of P set         <=>  P is present and belongs to no slab, Superblock or Memoryblock
  *   free(W) is a subset of     (1 << count(W)) - 1 for every W in use
  *   free(W) != 0               =>  listed(W)
  *   listed(W) and not parked   =>  some FIFO of class(W) holds W
  *   parked(W)                  =>  bit (class, page) of the parked bitmap is set
  *   W in use and not watched   =>  its page's bit in the whole bitmap is set
  *   W in use and wholly free   =>  the same
- *   room was never scarce      =>  all bits of the whole bitmap are set
+ *   room was never scarce      =>  the bits of all present pages in the whole bitmap are set
  *   W not in use               <=>  W == XMC_WORD_RETIRED, which no free can change
  *   free bit of P set          =>  the map entry of P leads to words that are not in use: P's own, or the one of a run
  *                                  that held P; a longer or shorter run at the same page has another word
@@ -91,7 +95,7 @@ typedef uint64_t xmc_u64;
 #endif
 
 /* The magic word names the layout and the debug level: a program built for others refuses the heap. */
-#define XMC_LAYOUT_VERSION 13
+#define XMC_LAYOUT_VERSION 14
 #define XMC_MAGIC_OF(debug) (((xmc_u64)0x584d616cu << 32) | (xmc_u64)(debug) << 16 | XMC_LAYOUT_VERSION)
 #define XMC_MAGIC XMC_MAGIC_OF(XMC_DEBUG)
 
@@ -142,7 +146,8 @@ typedef uint64_t xmc_u64;
  * have the class only. */
 #define XMC_MAP(cls, back, place, blocks) \
   ((xmc_u32)(cls) | (xmc_u32)(back) << 8 | (xmc_u32)(place) << 12 | (xmc_u32)(blocks) << 17)
-#define XMC_MAP_NONE XMC_MAP(XMC_CLASS_NONE, 0, 0, 0)
+#define XMC_MAP_NONE \
+  XMC_MAP(XMC_CLASS_NONE, 0, 0, 0) /* of a page that was never used; no other entry becomes it */
 #define XMC_RUN_PLACE \
   16u /* + log2 of its pages: the row of a run's state word; in slabs of 16 B a Superblock's */
 
@@ -185,13 +190,15 @@ typedef struct xmcHeap {
   xmc_u64 fifo_table[XMC_ALL_CLASSES]; /* of each class: xmc_fifos_entry */
   xmc_u64 geometry;                    /* xmc_geometry_number */
   xmc_u32 spans;                       /* ceil(pages / 64) */
-  xmc_u32 own;        /* slots that have slabs of their own (own.cl); a multiple of 64, or 0 */
-  xmc_u64 bytes;      /* size of the arena */
-  xmc_u32 slots;      /* stride of the busy bitmap: most FIFOs a class, a multiple of 64; 0 = unbuffered */
-  xmc_u32 coalescing; /* XMC_COALESCE_…: with compartments a free looks for their headers */
+  xmc_u32 own;     /* slots that have slabs of their own (own.cl); a multiple of 64, or 0 */
+  xmc_u32 present; /* pages that the arena has, the first ones of `pages`: all, but in heaps that can grow */
+  xmc_u32 present_spans; /* ceil(present / 64) */
+  xmc_u64 bytes;         /* size of the arena; with `present` all that changes when a heap grows */
+  xmc_u64 max_bytes;     /* size of an arena that has all of `pages` */
+  xmc_u32 slots;         /* stride of the busy bitmap: most FIFOs a class, a multiple of 64; 0 = unbuffered */
+  xmc_u32 coalescing;    /* XMC_COALESCE_…: with compartments a free looks for their headers */
   xmc_bitmap bitmaps[XMC_BITMAPS];
   xmc_u64 index[XMC_INDEX_LEVELS]; /* span_index.cl */
-  xmc_u64 data_room;               /* bytes from the end of the tables to the end of the arena */
   xmc_u32 fifo_start;              /* first sequence number of every FIFO */
   xmc_u32 debug;                   /* XMC_DEBUG level the heap was made for */
   xmc_u32 lanes; /* sub-groups that may run at the same time: the device's, whatever the number of FIFOs */
@@ -211,9 +218,10 @@ typedef struct xmcHeap {
   xmc_u64 first_red_zone_error; /* offset in the arena + 1, as above */
   xmc_u64 use_after_frees;
   xmc_u64 first_use_after_free;
+  xmc_u64 failed_bytes; /* any heap; of requests up to XMC_MAX_PAGES */
 } xmcHeap;
 
-/* In programs xmcHeap stands for a name that holds what the program was built for, such as xmcHeap_13_0_2: so the
+/* In programs xmcHeap stands for a name that holds what the program was built for, such as xmcHeap_14_0_2: so the
  * type of a kernel's argument says it to the host (host/kernel_arg.c), whatever defined the macros. */
 #if defined(__OPENCL_C_VERSION__)
 #define XMC_HEAP_NAME(layout, debug, coalescing) XMC_HEAP_NAME_OF(layout, debug, coalescing)
@@ -226,6 +234,7 @@ typedef xmcHeap XMC_HEAP_NAME(XMC_LAYOUT_VERSION, XMC_DEBUG, XMC_COALESCING);
 #define XMC_SCARCE_NOW ((xmc_u64)2)  /* cleared by who starts a new Superblock or slab */
 #define XMC_FLUX_MOVED ((xmc_u64)1 << 32)
 #define XMC_HEADER_BYTES 1024u
+#define XMC_DATA_STAYS 1u /* in `data` of a header that xmc_init_open has not seen */
 /* The number of the first FIFO, behind so many slots' own places */
 #define XMC_FIRST_FIFO(own) (XMC_HEADER_BYTES / (xmc_u32)sizeof(xmc_fifo) + (own) / 64u * (4u * XMC_OWN_ROWS))
 

@@ -124,14 +124,14 @@ XMC_FN xmc_u32 xmc_hint_onward(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 o
  *   hint: a run  -->  xmc_next_hint(its first page)  -->  …  -->  0, or XMC_HINT_ONWARD and a page
  *
  * at whose end it goes on in steps as wide as all slots, and single pages past the homes of all classes that take those, so
- * that they do not meet. It is nobody's property:
- * who takes pages owns them by the bits of their span, and a stack whose first page is gone is forgotten. */
+ * that they do not meet. It is nobody's property: who takes pages owns them by the bits of their span, and a stack whose first
+ * page is gone is forgotten. On GPUs a hint may lead to a page that is not present, and costs an atomic more then. */
 XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order, xmc_u64 map,
                               xmc_u32 fifo, xmc_u32 hint, xmc_u32 own) {
   XMC_AFRESH64(heap);
-  xmc_u32 pages = (xmc_u32)(map >> 32), next = 0, page;
+  xmc_u32 pages = (xmc_u32)(map >> 32), room = XMC_SIMT ? pages : xmc_heap_present(heap), next = 0, page;
   xmc_u64 seen;
-  if (!(pages >> order))
+  if (!(room >> order))
     return XMC_NONE;
   hint = xmc_seat_hint(heap, fifo, hint);
   page = xmc_hint_page(hint);
@@ -140,8 +140,8 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   if (page == XMC_NONE)
     page = xmc_class_home(heap, me, cls);
   page = page >> order << order;
-  if (page >= pages || (1u << order) > pages - page)
-    page = (page >> order) % (pages >> order) << order;
+  if (page >= room || (1u << order) > room - page)
+    page = (page >> order) % (room >> order) << order;
   if (!xmc_run_claim_at(heap, (xmc_u32)map, order, page, &seen)) {
     next = XMC_RUN_HOMES;
     XMC_AFRESH(order);
@@ -209,7 +209,7 @@ XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
 }
 
 /* In a slab of 32 places, of 16 B, some have words that were of runs which began at this page. What the pages behind it
- * still say of those is taken back before the slab comes into use. */
+ * still say of those is taken back before the slab comes into use. They still say that they were used (XMC_MAP_NONE). */
 XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   XMC_AFRESH64(heap);
   xmc_u32 i, at = page | 16u, end = page + (at & -at); /* the longest run that may have begun here */
@@ -220,7 +220,7 @@ XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   for (i = 1; page + i < end; i++) {
     entry = xmc_load_relaxed64(xmc_page_entry(heap, page + i));
     if (xmc_map_class(entry) < XMC_CLASSES && xmc_map_back(entry) == i)
-      xmc_cas_hint64(xmc_page_entry(heap, page + i), entry, XMC_MAP_NONE);
+      xmc_cas_hint64(xmc_page_entry(heap, page + i), entry, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
   }
 }
 
@@ -242,7 +242,7 @@ XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
 /* Is there plenty of room? The answer is yes if two spans are wholly free, which `any`, a number that differs from request to
  * request, chooses. So where a share f of all spans is wholly free it is yes with a chance of f * f, for two loads. */
 XMC_FN int xmc_is_plenty(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
-  xmc_u32 spans = xmc_heap_spans(heap), at = (xmc_u32)((xmc_u64)(any * 2654435769u) * spans >> 32);
+  xmc_u32 spans = xmc_heap_present_spans(heap), at = (xmc_u32)((xmc_u64)(any * 2654435769u) * spans >> 32);
   xmc_u64 free = xmc_load_relaxed64(xmc_span_word(heap, at));
   at += spans / 2u;
   return !~(free & xmc_load_relaxed64(xmc_span_word(heap, at < spans ? at : at - spans)));

@@ -230,7 +230,7 @@ XMC_FN xmc_u32 xmc_full_runs(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 ne
       else if (rank - xmc_popcount32(i) < xmc_popcount32(end))
         at = first + 32u + xmc_nth_bit(end, rank - xmc_popcount32(i));
     }
-    near = (near + xmc_heap_spans(heap) / 3u) % xmc_heap_spans(heap);
+    near = (near + xmc_heap_present_spans(heap) / 3u) % xmc_heap_present_spans(heap);
   }
   return at;
 }

@@ -3,6 +3,7 @@
  *
  *                         any heap                           one geometry (XMC_GEOMETRY, its number)
  *   xmc_heap_pages(heap)  heap->pages, a load                XMC_GEOMETRY_PAGES, a constant
+ *   xmc_heap_present(..)  heap->present, a load              XMC_GEOMETRY_PRESENT; a load where the heap can grow
  *   is it ours?           magic: layout and debug level      number: a hash of all that xmcCreateHeap decides
  *   a request reads       header, then FIFO                  header's number and FIFO at once, on GPUs
  *   a free reads          header, then page map              header's number and page map at once, on GPUs
@@ -22,6 +23,8 @@
 #define XMC_GEOMETRY_PARKED_FIFOS 0 /* of each from there on */
 #undef XMC_GEOMETRY_OWN
 #define XMC_GEOMETRY_OWN 0
+#undef XMC_GEOMETRY_PRESENT
+#define XMC_GEOMETRY_PRESENT 0 /* 0: the header tells */
 #endif
 
 /* ---- the fields ---- */
@@ -43,6 +46,16 @@ XMC_GEOMETRY_FIELD(xmc_u32, pages, pages, XMC_GEOMETRY_PAGES)
 XMC_GEOMETRY_FIELD(xmc_u32, spans, spans, (XMC_GEOMETRY_PAGES + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES)
 XMC_GEOMETRY_FIELD(xmc_u32, lanes, lanes, XMC_GEOMETRY_LANES)
 XMC_GEOMETRY_FIELD(xmc_u32, slots, slots, XMC_GEOMETRY_SLOTS)
+
+/* Pages that the arena has, and the spans in which they lie: where searches go. The tables' places, and whether a page has
+ * an entry, depend on xmc_heap_pages and xmc_heap_spans alone. */
+XMC_FN xmc_u32 xmc_heap_present(XMC_GLOBAL xmcHeap *heap) {
+  return XMC_GEOMETRY_PRESENT ? XMC_GEOMETRY_PRESENT : heap->present;
+}
+XMC_FN xmc_u32 xmc_heap_present_spans(XMC_GLOBAL xmcHeap *heap) {
+  return XMC_GEOMETRY_PRESENT ? (XMC_GEOMETRY_PRESENT + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES
+                              : heap->present_spans;
+}
 
 XMC_FN xmc_u64 xmc_heap_index(XMC_GLOBAL xmcHeap *heap, xmc_u32 level) {
 #if XMC_GEOMETRY
@@ -128,7 +141,7 @@ XMC_FN XMC_GLOBAL xmc_u32 *xmc_next_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 page)
   return xmc_map_hint(heap, xmc_heap_map(heap), xmc_heap_pages(heap), page);
 }
 XMC_FN xmc_u64 xmc_data_bytes(XMC_GLOBAL xmcHeap *heap) {
-  return (xmc_u64)xmc_heap_pages(heap) << XMC_PAGE_SHIFT;
+  return (xmc_u64)xmc_heap_present(heap) << XMC_PAGE_SHIFT;
 }
 XMC_FN XMC_GLOBAL char *xmc_page_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   return (XMC_GLOBAL char *)heap + xmc_heap_data(heap) + ((xmc_u64)page << XMC_PAGE_SHIFT);
@@ -143,7 +156,7 @@ XMC_FN xmc_u64 xmc_geometry_mix(xmc_u64 h, xmc_u64 value) {
 XMC_FN xmc_u64 xmc_geometry_number(XMC_GLOBAL const xmcHeap *heap) {
   xmc_u64 h = XMC_MAGIC_OF(heap->debug);
   xmc_u32 i;
-  h = xmc_geometry_mix(h, heap->bytes);
+  h = xmc_geometry_mix(h, heap->max_bytes); /* so that a program is for a heap before and after it grew */
   h = xmc_geometry_mix(h, heap->data);
   h = xmc_geometry_mix(h, heap->words);
   h = xmc_geometry_mix(h, (xmc_u64)heap->pages << 32 | heap->page_map);

@@ -90,7 +90,7 @@ XMC_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
   xmc_u64 w;
   own = XMC_OWN_PLACES ? own : 0;
   if (xmc_active_id(active) != XMC_NONE || xmc_class_is_wide(cls) || own ||
-      (!xmc_class_is_small(cls) && xmc_heap_pages(heap) < XMC_MANY_PAGES)) {
+      (!xmc_class_is_small(cls) && xmc_heap_present(heap) < XMC_MANY_PAGES)) {
     xmc_superblock_gone(heap, me, words, cls, id, fifo, hint, own);
     return;
   }

@@ -8,19 +8,19 @@
 #include "fifo.cl"
 #include "memoryblock.cl"
 
-/* Pages of a span that exist, as a mask */
+/* Pages of a span that are present, as a mask */
 XMC_FN xmc_u64 xmc_span_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
   xmc_u32 first = span * XMC_SPAN_PAGES;
-  return first >= heap->pages ? 0 : xmc_run_mask(0, heap->pages - first);
+  return first >= heap->present ? 0 : xmc_run_mask(0, heap->present - first);
 }
 
-/* Word w of a level of the span index in an empty heap: all runs in every span but perhaps the last */
+/* Word w of a level of the span index in an empty heap: all runs in every span that is present, but perhaps the last */
 XMC_FN xmc_u64 xmc_index_init_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 w) {
   xmc_u64 word = 0;
   xmc_u32 i;
   for (i = 0; i < 8u; i++) {
     xmc_u64 span = (xmc_u64)(w * 8u + i) << (3u * level); /* the first of those the byte stands for */
-    if (span < heap->spans)
+    if (span < heap->present_spans)
       word |= (xmc_u64)xmc_run_orders(xmc_span_pages(heap, (xmc_u32)span)) << (8u * i);
   }
   return word;
@@ -48,7 +48,7 @@ XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
     xmc_own_table(heap)[w] = 0;
   xmc_init_bitmap(heap, XMC_BUSY, 0, i, n);
   xmc_init_bitmap(heap, XMC_PARKED, 0, i, n);
-  xmc_init_bitmap(heap, XMC_WHOLE, heap->pages, i, n); /* nothing is watched yet */
+  xmc_init_bitmap(heap, XMC_WHOLE, heap->present, i, n); /* nothing is watched yet */
   for (k = 0; k < XMC_INDEX_LEVELS; k++)
     for (w = i; w < (heap->spans + (8u << 3u * k) - 1u) >> (3u * k + 3u); w += n)
       xmc_at64(heap, heap->index[k])[w] = xmc_index_init_word(heap, k, w);
@@ -62,10 +62,14 @@ XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
     *xmc_word_of(heap, w - slabs) = XMC_WORD_RETIRED;
 }
 
-/* Page 0 at a multiple of a page in this device's addresses; the layout leaves room for it. */
+/* Page 0 at a multiple of a page in this device's addresses; the layout leaves room for it. With XMC_DATA_STAYS added to
+ * its offset it stays where it is: programs for one geometry were built for that place. */
 XMC_FN void xmc_init_open(XMC_GLOBAL xmcHeap *heap) {
   size_t address = (size_t)heap + (size_t)heap->data;
-  heap->data += (XMC_PAGE_BYTES - (address & (XMC_PAGE_BYTES - 1u))) & (XMC_PAGE_BYTES - 1u);
+  if (heap->data & XMC_DATA_STAYS)
+    heap->data -= XMC_DATA_STAYS;
+  else
+    heap->data += (XMC_PAGE_BYTES - (address & (XMC_PAGE_BYTES - 1u))) & (XMC_PAGE_BYTES - 1u);
   heap->geometry = xmc_geometry_number(heap);
   heap->magic = XMC_MAGIC;
 }

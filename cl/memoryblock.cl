@@ -7,7 +7,7 @@
  *   free_pages[s]   0 0 1 1 1 1 0 1 … 1     split = clear some bits of a run, by one CAS
  *                       +-----+   +---      merge = set bits; neighbours are one run at once
  *
- *   free bits of all spans + pages in use == pages
+ *   free bits of all spans + pages in use == pages that are present
  *
  * Runs of up to 64 pages lie in one span and cost one CAS, however many blocks live. Longer ones begin
  * at a span and take whole spans, then the first pages of one more; they claim upwards, and who meets a
@@ -198,7 +198,7 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
     if (turn - XMC_RUN_HOMES < XMC_RUN_INDEX - XMC_RUN_HOMES) {
       starts = xmc_aligned_runs(seen, order);
       if (!starts) {
-        page = ((page >> order) + xmc_heap_lanes(heap)) % (xmc_heap_pages(heap) >> order) << order;
+        page = ((page >> order) + xmc_heap_lanes(heap)) % (xmc_heap_present(heap) >> order) << order;
         seen = xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT));
         continue;
       }
@@ -231,7 +231,7 @@ XMC_FN xmc_u32 xmc_memoryblock_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me) {
   low = (low & 3u) << 4 | (low & 12u) | low >> 4;
   slot = (slot & ~63u) + low * (rows | 1u); /* less than twice all */
   slot = slot < rows * 64u ? slot : slot - rows * 64u;
-  return xmc_heap_spans(heap) - 1u - slot * xmc_heap_spans(heap) / (rows * 64u);
+  return xmc_heap_present_spans(heap) - 1u - slot * xmc_heap_present_spans(heap) / (rows * 64u);
 }
 
 /* Claims up to `want` runs of `pages` pages, 1 to 64, in one span: their mask, and the span in *at. Looks in span `near`
@@ -245,10 +245,10 @@ XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages
   xmc_u32 order = pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, left = anywhere, span, next = 0;
   xmc_u64 mask;
   if (anywhere != XMC_NONE)
-    next = xmc_any_number(me) % xmc_heap_spans(heap);
+    next = xmc_any_number(me) % xmc_heap_present_spans(heap);
   XMC_ROLLED
   for (;;) { /* again only for another span, or after the index was mended */
-    if (near < xmc_heap_spans(heap))
+    if (near < xmc_heap_present_spans(heap))
       span = near;
     else if (anywhere) /* n pages in a row hold 2^k at a multiple of that, if n > 2^(k + 1) - 2 */
       span = left-- ? xmc_index_next(heap, xmc_highest32(pages + 1u) - 1u, next) : XMC_NONE;
@@ -260,7 +260,7 @@ XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages
     *at = span;
     if (mask)
       return mask;
-    if (near < xmc_heap_spans(heap))
+    if (near < xmc_heap_present_spans(heap))
       near = XMC_NONE;
     else if (!anywhere)
       xmc_span_mend(heap, span, order);
@@ -327,10 +327,10 @@ XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
 XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
   XMC_AFRESH64(heap);
   xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, span = 0, n;
-  if (need > xmc_heap_spans(heap))
+  if (need > xmc_heap_present_spans(heap))
     return XMC_NONE;
   XMC_ROLLED
-  while (span <= xmc_heap_spans(heap) - need) {
+  while (span <= xmc_heap_present_spans(heap) - need) {
     n = xmc_spans_look(heap, span, pages);
     if (n == need) {
       n = xmc_spans_claim(heap, span, pages);
@@ -350,8 +350,8 @@ XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
 #define XMC_SWEEP_SPANS (XMC_SIMT ? 512u : XMC_NONE)
 XMC_FN int xmc_index_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order) {
   XMC_AFRESH64(heap);
-  xmc_u32 span = xmc_any_number(me) % xmc_heap_spans(heap), left, level, found = 0, orders, i, known;
-  left = xmc_heap_spans(heap) < XMC_SWEEP_SPANS ? xmc_heap_spans(heap) : XMC_SWEEP_SPANS;
+  xmc_u32 spans = xmc_heap_present_spans(heap), span = xmc_any_number(me) % spans;
+  xmc_u32 left = spans < XMC_SWEEP_SPANS ? spans : XMC_SWEEP_SPANS, level, found = 0, orders, i, known;
   XMC_ROLLED
   for (; left > 0 && !found; left--) {
     orders = xmc_run_orders(xmc_load_relaxed64(xmc_span_word(heap, span)));
@@ -365,7 +365,7 @@ XMC_FN int xmc_index_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order) 
         found = 1;
       }
     }
-    span = span + 1u < xmc_heap_spans(heap) ? span + 1u : 0u;
+    span = span + 1u < xmc_heap_present_spans(heap) ? span + 1u : 0u;
   }
   return (int)found;
 }

@@ -90,7 +90,7 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page)
 #define XMC_RECLAIM_AGAIN 2u   /* once more, from the first page on */
 XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
   XMC_AFRESH64(heap);
-  xmc_u32 page = xmc_any_number(me) % xmc_heap_pages(heap), state = 0, found = 0, look;
+  xmc_u32 page = xmc_any_number(me) % xmc_heap_present(heap), state = 0, found = 0, look;
   XMC_ROLLED
   while (found < enough) {
     XMC_AFRESH(state);

@@ -146,8 +146,8 @@ XMC_FN xmc_u32 xmc_index_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 s
   xmc_u32 level = 0, i;
   xmc_u64 bits;
   XMC_ROLLED
-  while (span < xmc_heap_spans(heap)) { /* down where there is one, else up at the word's end */
-    i = span >> (3u * level);           /* the byte's number */
+  while (span < xmc_heap_present_spans(heap)) { /* down where there is one, else up at the word's end */
+    i = span >> (3u * level);                   /* the byte's number */
     bits = xmc_load_relaxed64(xmc_index_word(heap, level, i)) & xmc_index_mask(order) &
            ~(xmc_u64)0 << (8u * (i & 7u));
     i = (i & ~7u) + (bits ? xmc_lowest64(bits) >> 3 : 8u);
@@ -165,7 +165,7 @@ XMC_FN xmc_u32 xmc_index_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 s
  * different spans, so that searchers do not follow each other; 0 leads to the lowest. */
 XMC_FN xmc_u32 xmc_index_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 any) {
   XMC_AFRESH64(heap);
-  xmc_u32 start = any % xmc_heap_spans(heap), span = start;
+  xmc_u32 start = any % xmc_heap_present_spans(heap), span = start;
   XMC_ROLLED
   for (;;) { /* once from there on, once from the first one on */
     XMC_AFRESH(order);

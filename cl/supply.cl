@@ -190,7 +190,7 @@ XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32
 XMC_FN int xmc_stays_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u64 w) {
   if (!xmc_class_is_long(cls))
     return 1;
-  if (XMC_SIMT && xmc_heap_pages(heap) < XMC_MANY_PAGES)
+  if (XMC_SIMT && xmc_heap_present(heap) < XMC_MANY_PAGES)
     return 0;
   if (XMC_SIMT && !xmc_class_is_wide(cls))
     return 1;

@@ -41,8 +41,7 @@
 XMC_FN XMC_GLOBAL char *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t size, size_t align) {
   XMC_AFRESH64(heap);
   xmc_u32 page = XMC_NONE;
-  xmc_u64 base = (xmc_u64)(size_t)xmc_page_address(heap, 0), room = (xmc_u64)xmc_heap_pages(heap)
-                                                                    << XMC_PAGE_SHIFT;
+  xmc_u64 base = (xmc_u64)(size_t)xmc_page_address(heap, 0), room = xmc_data_bytes(heap);
   if (size <= room && align <= room &&
       !(base & (align < XMC_PAGE_BYTES ? align - 1u : XMC_PAGE_BYTES - 1u))) {
     xmc_u32 pages = (xmc_u32)(((xmc_u64)size + XMC_PAGE_BYTES - 1u) >> XMC_PAGE_SHIFT);

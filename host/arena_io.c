@@ -59,9 +59,11 @@ cl_int xmc_arena_read(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xmc
     copy_while_in_use(to, xmc_arena_on_host(heap) + offset, (size_t)bytes);
     return CL_SUCCESS;
   }
-  if (heap->svm)
-    return clEnqueueSVMMemcpy(queue, CL_TRUE, to, (char *)heap->svm + offset, (size_t)bytes, 0, NULL, NULL);
-  return clEnqueueReadBuffer(queue, heap->buffer, CL_TRUE, (size_t)offset, (size_t)bytes, to, 0, NULL, NULL);
+  if (heap->memory.svm)
+    return clEnqueueSVMMemcpy(queue, CL_TRUE, to, (char *)heap->memory.svm + offset, (size_t)bytes, 0, NULL,
+                              NULL);
+  return clEnqueueReadBuffer(queue, heap->memory.buffer, CL_TRUE, (size_t)offset, (size_t)bytes, to, 0, NULL,
+                             NULL);
 }
 
 cl_int xmc_arena_write(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xmc_u64 bytes,
@@ -73,10 +75,11 @@ cl_int xmc_arena_write(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xm
     memcpy(xmc_arena_on_host(heap) + offset, from, (size_t)bytes);
     return CL_SUCCESS;
   }
-  if (heap->svm)
-    return clEnqueueSVMMemcpy(queue, CL_TRUE, (char *)heap->svm + offset, from, (size_t)bytes, 0, NULL, NULL);
-  return clEnqueueWriteBuffer(queue, heap->buffer, CL_TRUE, (size_t)offset, (size_t)bytes, from, 0, NULL,
+  if (heap->memory.svm)
+    return clEnqueueSVMMemcpy(queue, CL_TRUE, (char *)heap->memory.svm + offset, from, (size_t)bytes, 0, NULL,
                               NULL);
+  return clEnqueueWriteBuffer(queue, heap->memory.buffer, CL_TRUE, (size_t)offset, (size_t)bytes, from, 0,
+                              NULL, NULL);
 }
 
 cl_int xmc_arena_map(xmc_heap heap, cl_command_queue queue, xmcHeap **arena) {
@@ -88,15 +91,15 @@ cl_int xmc_arena_map(xmc_heap heap, cl_command_queue queue, xmcHeap **arena) {
    * lets a kernel's writes arrive after the kernel has ended (seen with 2026.2). */
   queue = heap->queue;
   bytes = (size_t)heap->header.bytes;
-  if (!heap->svm) {
-    *arena = clEnqueueMapBuffer(queue, heap->buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, NULL,
-                                NULL, &status);
+  if (!heap->memory.svm) {
+    *arena = clEnqueueMapBuffer(queue, heap->memory.buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0,
+                                NULL, NULL, &status);
     return status;
   }
-  *arena = heap->svm;
+  *arena = heap->memory.svm;
   if (heap->settings.backing == XMC_BACKING_SVM_FINE)
     return CL_SUCCESS;
-  return clEnqueueSVMMap(queue, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, heap->svm, bytes, 0, NULL, NULL);
+  return clEnqueueSVMMap(queue, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, heap->memory.svm, bytes, 0, NULL, NULL);
 }
 
 cl_int xmc_arena_unmap(xmc_heap heap, cl_command_queue queue, xmcHeap *arena) {
@@ -104,15 +107,15 @@ cl_int xmc_arena_unmap(xmc_heap heap, cl_command_queue queue, xmcHeap *arena) {
   if (status != CL_SUCCESS)
     return status;
   queue = heap->queue;
-  if (!heap->svm)
-    status = clEnqueueUnmapMemObject(queue, heap->buffer, arena, 0, NULL, NULL);
+  if (!heap->memory.svm)
+    status = clEnqueueUnmapMemObject(queue, heap->memory.buffer, arena, 0, NULL, NULL);
   else if (heap->settings.backing != XMC_BACKING_SVM_FINE)
-    status = clEnqueueSVMUnmap(queue, heap->svm, 0, NULL, NULL);
+    status = clEnqueueSVMUnmap(queue, heap->memory.svm, 0, NULL, NULL);
   return status == CL_SUCCESS ? clFinish(queue) : status;
 }
 
 cl_int xmc_arena_set_arg(xmc_heap heap, cl_kernel kernel, cl_uint index) {
-  if (!heap->buffer)
-    return clSetKernelArgSVMPointer(kernel, index, heap->svm);
-  return clSetKernelArg(kernel, index, sizeof heap->buffer, &heap->buffer);
+  if (!heap->memory.buffer)
+    return clSetKernelArgSVMPointer(kernel, index, heap->memory.svm);
+  return clSetKernelArg(kernel, index, sizeof heap->memory.buffer, &heap->memory.buffer);
 }

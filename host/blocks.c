@@ -43,7 +43,7 @@ void xmc_blocks_meta(xmcHeap *meta, const xmc_debug_block *debug, xmc_block_call
   xmc_block_walk walk = {meta, debug, callback, data, 0};
   xmc_run run;
   xmc_u32 page;
-  for (page = 0; page < meta->pages && !walk.stop; page += run.pages) {
+  for (page = 0; page < meta->present && !walk.stop; page += run.pages) {
     run = xmc_walk_run(meta, page);
     if (run.kind == XMC_RUN_MEMORYBLOCK)
       tell(&walk, (xmc_u64)page << XMC_PAGE_SHIFT, (xmc_u64)run.pages << XMC_PAGE_SHIFT, XMC_BLOCK_OF_PAGES);

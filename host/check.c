@@ -165,14 +165,16 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
   check_used_pages(c, run);
 }
 
-/* Words of no page: those between the slabs' and the Superblocks', and in the last span behind the last page. Nothing may
- * lead there, and what it led to would be retired. */
+/* Words of no page: those between the slabs' and the Superblocks', in the last span behind the last page, and of pages that
+ * are not present. Nothing may lead there, and what it led to would be retired. */
 static void check_nobodys(xmc_checker *c) {
   xmc_u32 i;
   for (i = 1; i < XMC_SLAB_WORDS; i++)
     check_retired(c, 0u - i);
-  for (i = c->meta->pages; i < c->meta->spans * XMC_SPAN_PAGES; i++)
-    check_others(c, i, 0, 0);
+  for (i = c->meta->present; i < c->meta->pages; i++)
+    check_entry(c, i, XMC_MAP_NONE, 0);
+  for (i = c->meta->present; i < c->meta->spans * XMC_SPAN_PAGES; i++)
+    check_others(c, i, 0, i < c->meta->pages);
 }
 
 cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report) {
@@ -182,7 +184,7 @@ cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report) {
     return CL_OUT_OF_HOST_MEMORY;
   xmc_check_tables(&c);
   check_nobodys(&c);
-  for (i = 0; i < meta->pages;) {
+  for (i = 0; i < meta->present;) {
     xmc_run run = xmc_walk_run(c.meta, i);
     check_run(&c, &run);
     i += run.pages;

@@ -11,7 +11,7 @@
 /* 1 if a Superblock (or slab) of this class can have this id. */
 static int is_id(xmcHeap *meta, xmc_u32 cls, xmc_u32 id) {
   xmc_u32 page = xmc_any_page(id);
-  if (page >= meta->pages)
+  if (page >= meta->present)
     return 0;
   if (cls >= XMC_CLASSES)
     return id == xmc_slab_id(page);
@@ -121,10 +121,11 @@ static void check_classes(xmc_checker *c) {
         xmc_report_problem(c, XMC_PROBLEM_BITMAP, c->meta->bitmaps[XMC_BUSY].level[0],
                            "busy bitmap has FIFO %u of class %u, which has %u", i, cls,
                            xmc_fifos_count(c->meta->fifo_table[cls]));
-    for (i = c->meta->pages; i < pages; i++)
+    for (i = c->meta->present; i < pages; i++)
       if (xmc_bitmap_has(c->meta, XMC_PARKED, cls * pages + i))
         xmc_report_problem(c, XMC_PROBLEM_BITMAP, c->meta->bitmaps[XMC_PARKED].level[0],
-                           "parked bitmap has page %u of class %u, and there are %u", i, cls, c->meta->pages);
+                           "parked bitmap has page %u of class %u, and there are %u", i, cls,
+                           c->meta->present);
   }
 }
 
@@ -133,11 +134,13 @@ static void check_classes(xmc_checker *c) {
 static void check_span(xmc_checker *c, xmc_u32 span) {
   xmc_u64 word = *xmc_span_word(c->meta, span), offset = xmc_span_offset(c->meta, span);
   xmc_u64 whole = xmc_at64(c->meta, c->meta->bitmaps[XMC_WHOLE].level[0])[span];
-  xmc_u64 exist = xmc_run_mask(0, c->meta->pages - span * XMC_SPAN_PAGES);
+  xmc_u64 exist =
+      span < c->meta->present_spans ? xmc_run_mask(0, c->meta->present - span * XMC_SPAN_PAGES) : 0;
   xmc_u32 k;
   if (word & ~exist)
-    xmc_report_problem(c, XMC_PROBLEM_FREE_PAGES, offset, "span %u: pages beyond the arena are free", span);
-  if (!c->meta->scarce && whole != exist)
+    xmc_report_problem(c, XMC_PROBLEM_FREE_PAGES, offset, "span %u: pages that are not present are free",
+                       span);
+  if ((whole & ~exist) || (!c->meta->scarce && whole != exist))
     xmc_report_problem(c, XMC_PROBLEM_BITMAP, c->meta->bitmaps[XMC_WHOLE].level[0] + 8u * (xmc_u64)span,
                        "span %u has the word 0x%llx in the whole bitmap", span, (unsigned long long)whole);
   for (k = 0; k < XMC_INDEX_LEVELS; k++) {
@@ -151,13 +154,14 @@ static void check_span(xmc_checker *c, xmc_u32 span) {
   }
 }
 
-/* Bytes for spans that do not exist, and the bit that stands for no length. What a level knows, rightly or not, the next
+/* Bytes for spans that are not present, and the bit that stands for no length. What a level knows, rightly or not, the next
  * one knows as well: who adds a run that is known already leaves that one as it is. */
 static void check_index(xmc_checker *c) {
-  xmc_u32 k, i, bytes, above;
+  xmc_u32 k, i, bytes, all, above;
   for (k = 0; k < XMC_INDEX_LEVELS; k++) {
-    bytes = (c->meta->spans + (1u << 3u * k) - 1u) >> 3u * k;
-    for (i = 0; i < ((bytes + 7u) & ~7u); i++) {
+    bytes = (c->meta->present_spans + (1u << 3u * k) - 1u) >> 3u * k;
+    all = (c->meta->spans + (1u << 3u * k) - 1u) >> 3u * k;
+    for (i = 0; i < ((all + 7u) & ~7u); i++) {
       xmc_u32 runs = (xmc_u32)(*xmc_index_word(c->meta, k, i) >> (8u * (i & 7u))) & 0xffu;
       if (runs & (i < bytes ? 0x80u : 0xffu))
         xmc_report_problem(c, XMC_PROBLEM_BITMAP, c->meta->index[k] + i,

@@ -8,11 +8,12 @@ static const struct {
   const char *text;
 } xmc_errors[] = {
     {XMC_HEAP_TOO_SMALL,
-     "XMC_HEAP_TOO_SMALL: the heap has no room for its metadata and four pages of 16 KiB; "
+     "XMC_HEAP_TOO_SMALL: the heap has no room for its metadata and a few pages of 16 KiB; "
      "xmcGetHeapLimits tells how many bytes have"},
     {XMC_HEAP_TOO_LARGE,
      "XMC_HEAP_TOO_LARGE: the heap is larger than one allocation may be on this device "
-     "(xmcGetHeapLimits tells how many bytes may), or than 32-bit references reach (64 GiB)"},
+     "(xmcGetHeapLimits tells how many bytes may), than it can grow to (XMC_HEAP_MAX_BYTES), or than 32-bit "
+     "references reach (64 GiB)"},
     {XMC_NO_INT64_ATOMICS,
      "XMC_NO_INT64_ATOMICS: the device has no working 64-bit atomics: neither cl_khr_int64_base_atomics and "
      "cl_khr_int64_extended_atomics, nor C11 atomics at device scope, nor PTX"},

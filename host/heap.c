@@ -1,98 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a heap: an arena, the program that initialises it, and a count of references.
- *
- * Releasing a heap with work queued. OpenCL keeps a buffer until the commands that use it have ended, but
- * clSVMFree frees at once. So an SVM arena is passed to kernels as a buffer made of the SVM pointer
- * (CL_MEM_USE_HOST_PTR), where the probe found that kernels see it at the same address; OpenCL tracks that
- * buffer's use, and after its end the SVM memory is freed. Where they do not, kernels get the SVM
- * pointer itself, and XMC_HEAP_DEFERRED_RELEASE says so.
- */
+/* The life of a heap: an arena, the program that initialises it, and a count of references. */
 #include "internal.h"
 #include "layout.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* ---- the arena's memory ---- */
-
-typedef struct xmc_svm_owner {
-  cl_context context;
-  void *svm;
-  struct xmc_svm_owner *next;
-} xmc_svm_owner;
-
-/* SVM arenas whose buffers are gone, and with them all commands on them. They are freed by the thread that creates or
- * releases a heap next: a callback, on whatever thread of the OpenCL implementation, is no place for that. */
-static pthread_mutex_t xmc_unused_lock = PTHREAD_MUTEX_INITIALIZER;
-static xmc_svm_owner *xmc_unused;
-
-static void CL_CALLBACK xmc_svm_is_unused(cl_mem buffer, void *data) {
-  xmc_svm_owner *owner = data;
-  (void)buffer;
-  pthread_mutex_lock(&xmc_unused_lock);
-  owner->next = xmc_unused;
-  xmc_unused = owner;
-  pthread_mutex_unlock(&xmc_unused_lock);
-}
-
-static void xmc_free_unused(void) {
-  xmc_svm_owner *owner, *next;
-  pthread_mutex_lock(&xmc_unused_lock);
-  owner = xmc_unused;
-  xmc_unused = NULL;
-  pthread_mutex_unlock(&xmc_unused_lock);
-  for (; owner; owner = next) {
-    next = owner->next;
-    clSVMFree(owner->context, owner->svm);
-    clReleaseContext(owner->context);
-    free(owner);
-  }
-}
-
-/* A buffer over heap->svm, whose end lets it be freed */
-static cl_int xmc_alias_svm(xmc_heap heap, size_t bytes) {
-  xmc_svm_owner *owner = malloc(sizeof *owner);
-  cl_int status;
-  if (!owner)
-    return CL_OUT_OF_HOST_MEMORY;
-  status = clRetainContext(heap->context);
-  if (status != CL_SUCCESS) {
-    free(owner);
-    return status;
-  }
-  owner->context = heap->context;
-  owner->svm = heap->svm;
-  heap->buffer =
-      clCreateBuffer(heap->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, heap->svm, &status);
-  if (status == CL_SUCCESS)
-    status = clSetMemObjectDestructorCallback(heap->buffer, xmc_svm_is_unused, owner);
-  if (status != CL_SUCCESS) {
-    if (heap->buffer)
-      clReleaseMemObject(heap->buffer);
-    heap->buffer = NULL;
-    clReleaseContext(owner->context);
-    free(owner);
-  }
-  return status;
-}
-
-static cl_int xmc_allocate(xmc_heap heap, size_t bytes) {
-  cl_svm_mem_flags flags = CL_MEM_READ_WRITE;
-  cl_int status;
-  if (heap->settings.backing == XMC_BACKING_BUFFER) {
-    heap->buffer = clCreateBuffer(heap->context, CL_MEM_READ_WRITE, bytes, NULL, &status);
-    return status;
-  }
-  xmc_free_unused();
-  if (heap->settings.backing == XMC_BACKING_SVM_FINE)
-    flags |= CL_MEM_SVM_FINE_GRAIN_BUFFER;
-  if (heap->settings.backing == XMC_BACKING_SVM_FINE && (heap->probe.svm & CL_DEVICE_SVM_ATOMICS))
-    flags |= CL_MEM_SVM_ATOMICS;
-  heap->svm = clSVMAlloc(heap->context, flags, bytes, 0);
-  if (!heap->svm)
-    return CL_MEM_OBJECT_ALLOCATION_FAILURE;
-  return heap->probe.svm_alias ? xmc_alias_svm(heap, bytes) : CL_SUCCESS;
-}
 
 /* Host threads and kernels may work on the arena at the same time: where both see each other's atomics. */
 static void xmc_open_to_host(xmc_heap heap) {
@@ -100,7 +12,7 @@ static void xmc_open_to_host(xmc_heap heap) {
                       (heap->probe.svm & CL_DEVICE_SVM_ATOMICS) &&
                       (heap->probe.svm_scope || !heap->probe.gpu);
   if (heap->host_always)
-    xmc_gate_open(&heap->gate, heap->svm);
+    xmc_gate_open(&heap->gate, heap->memory.svm);
 }
 
 /* ---- the arena's contents ---- */
@@ -159,12 +71,10 @@ static void xmc_destroy(xmc_heap heap) {
   heap->tag = 0;
   pthread_mutex_destroy(&heap->lock);
   pthread_mutex_destroy(&heap->event_lock);
+  pthread_mutex_destroy(&heap->memory_lock);
   if (heap->queue)
     clFinish(heap->queue);
-  if (heap->buffer)
-    clReleaseMemObject(heap->buffer); /* the SVM memory goes after its alias */
-  else if (heap->svm)
-    clSVMFree(heap->context, heap->svm);
+  xmc_memory_release(heap->context, &heap->memory);
   if (heap->helpers)
     clReleaseProgram(heap->helpers);
   if (heap->queue)
@@ -174,7 +84,7 @@ static void xmc_destroy(xmc_heap heap) {
   if (heap->context)
     clReleaseContext(heap->context);
   free(heap);
-  xmc_free_unused();
+  xmc_memory_free_unused();
 }
 
 /* Takes the geometry of an image over; after a reset page 0 is aligned anew. */
@@ -184,7 +94,7 @@ static cl_int xmc_plan_as(xmc_heap heap, const xmcHeap *header) {
   heap->header = *header;
   memcpy(&heap->initial, header, XMC_GEOMETRY_BYTES);
   heap->initial.magic = 0;
-  heap->initial.data = header->bytes - header->data_room;
+  heap->initial.data = xmc_layout_tables_end(header);
   return CL_SUCCESS;
 }
 
@@ -210,7 +120,8 @@ static cl_int xmc_create(xmc_heap heap, size_t bytes, int device_number, const x
     return status == CL_BUILD_PROGRAM_FAILURE ? XMC_DEVICE_UNUSABLE : status;
   xmc_write_own_places(&heap->header, &heap->probe, heap->options);
   xmc_write_device(device_number, heap->options);
-  status = xmc_allocate(heap, bytes);
+  status = xmc_memory_create(heap, bytes, heap->settings.max_bytes, &heap->memory);
+  atomic_store(&heap->bytes, bytes);
   if (status == CL_SUCCESS)
     status = image ? image->fill(heap, image->data) : xmc_initialise(heap, heap->queue);
   if (status == CL_SUCCESS && !image) /* a loaded heap's data may move when it is reset */
@@ -237,6 +148,7 @@ xmc_heap xmc_make_heap(cl_context context, cl_device_id device, const xmc_heap_p
   atomic_init(&heap->references, 1);
   pthread_mutex_init(&heap->lock, NULL);
   pthread_mutex_init(&heap->event_lock, NULL);
+  pthread_mutex_init(&heap->memory_lock, NULL);
   heap->tag = XMC_HEAP_TAG;
   heap->settings = settings;
   status = clRetainContext(context);

@@ -83,7 +83,7 @@ static xmc_u64 section_sum(const xmc_stream *s, const xmc_section *section) {
 
 /* Pages of a span that are not free */
 static xmc_u64 used_pages(xmcHeap *meta, xmc_u32 span) {
-  return ~*xmc_span_word(meta, span) & xmc_run_mask(0, meta->pages - span * XMC_SPAN_PAGES);
+  return ~*xmc_span_word(meta, span) & xmc_run_mask(0, meta->present - span * XMC_SPAN_PAGES);
 }
 
 /* The next run of set bits in *mask: taken out of it, its first bit in *first; returns its length, 0: none.
@@ -186,7 +186,7 @@ cl_int xmc_file_write(FILE *file, xmcHeap *meta, long long fifos, xmc_file_get g
   status = fwrite(&head, sizeof head, 1, file) == 1 ? CL_SUCCESS : XMC_FILE_UNUSABLE;
   if (status == CL_SUCCESS)
     status = write_metadata(&s, meta);
-  for (span = 0; span < meta->spans && status == CL_SUCCESS; span++)
+  for (span = 0; span < meta->present_spans && status == CL_SUCCESS; span++)
     status = write_span(&s, meta, span, get, data);
   if (status == CL_SUCCESS)
     status = write_section(&s, XMC_SECTION_END, 0, 0);
@@ -303,7 +303,7 @@ cl_int xmc_file_read(FILE *file, xmcHeap **meta, long long *fifos, xmc_file_put 
     status = read_metadata(&s, copy, head.metadata);
   if (status == CL_SUCCESS)
     status = xmc_believe(copy, head.metadata, head.fifos);
-  for (span = 0; status == CL_SUCCESS && span < copy->spans; span++)
+  for (span = 0; status == CL_SUCCESS && span < copy->present_spans; span++)
     status = read_span(&s, copy, span, put, data);
   if (status == CL_SUCCESS)
     status = read_section(&s, XMC_SECTION_END, 0, &bytes);

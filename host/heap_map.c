@@ -63,11 +63,11 @@ void xmc_map_meta(xmcHeap *meta, xmc_map *map) {
   xmc_run run;
   memset(map, 0, sizeof *map);
   xmc_stats_meta(meta, &map->stats);
-  while ((meta->pages + cell_pages - 1u) / cell_pages > XMC_MAP_CELLS)
+  while ((meta->present + cell_pages - 1u) / cell_pages > XMC_MAP_CELLS)
     cell_pages *= 2u;
-  map->cells = (meta->pages + cell_pages - 1u) / cell_pages;
+  map->cells = (meta->present + cell_pages - 1u) / cell_pages;
   map->cell_bytes = (xmc_u64)cell_pages << XMC_PAGE_SHIFT;
-  for (page = 0; page < meta->pages; page += run.pages) {
+  for (page = 0; page < meta->present; page += run.pages) {
     run = xmc_walk_run(meta, page);
     if (run.kind == XMC_RUN_FREE)
       add_free(map, &run);

@@ -2,7 +2,8 @@
 /* A heap map as SVG.
  *
  *   title; a sentence: how much is used, how the free room is cut up
- *   bar: blocks | blocks of whole pages (Memoryblocks) | free blocks of Superblocks | free pages | metadata
+ *   bar: blocks | blocks of whole pages (Memoryblocks) | free blocks beside live ones | pages in use without a live one |
+ *        free pages | metadata; a mark where the pages that were ever in use would end
  *   cells, 64 a row, the lowest address at the top left:       legend: colour, sizes, live blocks, bytes
  *     colour    the size classes that most of it is used for
  *     filled    from the bottom: live blocks; pale above that:  free runs by length
@@ -17,6 +18,7 @@
  */
 #include "inspect.h"
 #include "text.h"
+#include <string.h>
 
 enum {
   MARGIN = 24,
@@ -47,7 +49,7 @@ static const char style[] =
     ".xmc-map [fill=\"" METADATA_COLOUR "\"]{fill:#8b949e}\n"
     ".xmc-map [fill=\"#440154\"]{fill:#b07cd6}.xmc-map [fill=\"#46327e\"]{fill:#8f86e0}"
     ".xmc-map [fill=\"#365c8d\"]{fill:#6ea0e0}\n.xmc-map [fill=\"#277f8e\"]{fill:#4fb0b8}"
-    ".xmc-map [fill=\"#a9ccd2\"]{fill:#1f5058}}</style>\n";
+    ".xmc-map [fill=\"#a9ccd2\"]{fill:#1f5058}.xmc-map [fill=\"#c8b6dc\"]{fill:#4b3a60}}</style>\n";
 
 static double percent(xmc_u64 part, xmc_u64 whole) {
   return whole ? 100.0 * (double)part / (double)whole : 0.0;
@@ -61,6 +63,7 @@ static void write_text(FILE *file, int x, int y, const char *classes, const char
 
 static void write_sentence(const xmc_map *map, FILE *file) {
   char text[320], a[XMC_TEXT_BYTES], b[XMC_TEXT_BYTES], c[XMC_TEXT_BYTES], d[XMC_TEXT_BYTES];
+  size_t n;
   snprintf(text, sizeof text, "XMalloc heap, %s: %.0f %% used", xmc_text_size(a, map->stats.heap_bytes),
            percent(map->stats.live_bytes, map->stats.heap_bytes - map->stats.metadata_bytes));
   write_text(file, MARGIN, 36, "xmc-t", text);
@@ -71,24 +74,31 @@ static void write_sentence(const xmc_map *map, FILE *file) {
              xmc_text_count(a, map->stats.live_blocks), xmc_text_size(b, map->free_pages_bytes),
              xmc_text_count(c, map->runs), map->runs == 1 ? "piece" : "pieces",
              xmc_text_size(d, map->stats.largest_free_bytes));
+  n = strlen(text);
+  snprintf(text + n, sizeof text - n, "; pages of %s were ever in use",
+           xmc_text_size(a, map->stats.high_water_bytes));
   write_text(file, MARGIN, 60, "xmc-n", text);
 }
 
 static void write_bar(const xmc_map *map, FILE *file) {
-  xmc_u64 memoryblocks = map->stats.memoryblock_bytes, blocks = map->stats.live_bytes - memoryblocks;
+  const xmc_heap_stats *s = &map->stats;
+  xmc_u64 memoryblocks = s->memoryblock_bytes, blocks = s->live_bytes - memoryblocks;
+  xmc_u64 beside =
+      s->free_block_bytes > s->reclaimable_bytes ? s->free_block_bytes - s->reclaimable_bytes : 0;
   const struct {
     const char *name, *colour;
     xmc_u64 bytes;
   } parts[] = {{"blocks", colours[3], blocks},
                {"whole pages", colours[XMC_MAP_MEMORYBLOCKS], memoryblocks},
-               {"free blocks", "#a9ccd2", map->stats.free_block_bytes},
+               {"free blocks", "#a9ccd2", beside},
+               {"reclaimable", "#c8b6dc", s->reclaimable_bytes},
                {"free pages", FREE_COLOUR, map->free_pages_bytes},
-               {"metadata", METADATA_COLOUR, map->stats.metadata_bytes}};
+               {"metadata", METADATA_COLOUR, s->metadata_bytes}};
   double x = MARGIN, width = WIDTH - 2 * MARGIN, label = MARGIN;
   char size[XMC_TEXT_BYTES];
   unsigned i;
   for (i = 0; i < sizeof parts / sizeof *parts; i++) {
-    double share = percent(parts[i].bytes, map->stats.heap_bytes);
+    double share = percent(parts[i].bytes, s->heap_bytes);
     fprintf(file,
             "<rect x=\"%.1f\" y=\"76\" width=\"%.1f\" height=\"18\" fill=\"%s\"><title>%s: %s, %.1f "
             "%%</title></rect>\n",
@@ -99,8 +109,13 @@ static void write_bar(const xmc_map *map, FILE *file) {
     fprintf(file, "<text x=\"%.0f\" y=\"112\" class=\"xmc-s\">%s %s, %.1f %%</text>\n", label + 14,
             parts[i].name, size, share);
     x += share / 100 * width;
-    label += 220;
+    label += 180;
   }
+  x = MARGIN + percent(s->high_water_bytes, s->heap_bytes) / 100 * width;
+  fprintf(
+      file,
+      "<path stroke=\"#000\" stroke-width=\"2\" d=\"M%.1f 72v26\"><title>ever in use: %s</title></path>\n", x,
+      xmc_text_size(size, s->high_water_bytes));
 }
 
 /* ---- the cells ---- */

@@ -119,19 +119,19 @@ static char *xmc_host_base(xmc_heap heap) {
 xmcRef xmcHostToRef(xmc_heap heap, const void *ptr) {
   char *arena = xmc_host_base(heap);
   uintptr_t offset = (uintptr_t)ptr - (uintptr_t)arena;
-  return arena && ptr && offset < heap->initial.bytes ? offset : 0;
+  return arena && ptr && offset < atomic_load(&heap->bytes) ? offset : 0;
 }
 
 void *xmcHostFromRef(xmc_heap heap, xmcRef ref) {
   char *arena = xmc_host_base(heap);
-  return arena && ref && ref < heap->initial.bytes ? arena + ref : NULL;
+  return arena && ref && ref < atomic_load(&heap->bytes) ? arena + ref : NULL;
 }
 
 cl_int xmcCheckRef32(xmc_heap heap) {
   cl_int status = xmc_check_handle(heap);
   if (status != CL_SUCCESS)
     return status;
-  return heap->initial.bytes <= XMC_REF32_BYTES ? CL_SUCCESS : XMC_HEAP_TOO_LARGE;
+  return heap->initial.max_bytes <= XMC_REF32_BYTES ? CL_SUCCESS : XMC_HEAP_TOO_LARGE;
 }
 
 xmcRef32 xmcHostToRef32(xmc_heap heap, const void *ptr) { return xmc_ref32(xmcHostToRef(heap, ptr)); }

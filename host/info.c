@@ -35,20 +35,21 @@ static int xmc_property(xmc_heap heap, xmc_heap_info name, xmc_heap_properties *
   case XMC_HEAP_DEBUG:
     *value = heap->settings.debug;
     return 1;
+  case XMC_HEAP_MAX_BYTES:
+    *value = (xmc_heap_properties)heap->initial.max_bytes;
+    return 1;
   default:
     return 0;
   }
 }
 
-cl_int xmcGetHeapInfo(xmc_heap heap, xmc_heap_info name, size_t size, void *value, size_t *size_ret) {
+/* The caller has the memory's lock. */
+static cl_int xmc_info(xmc_heap heap, xmc_heap_info name, size_t size, void *value, size_t *size_ret) {
   xmc_heap_properties property;
   size_t bytes;
   cl_bool flag;
   cl_uint count;
   cl_mem buffer;
-  cl_int status = xmc_check_handle(heap);
-  if (status != CL_SUCCESS)
-    return status;
 #define XMC_ANSWER(x) xmc_answer(&(x), sizeof(x), size, value, size_ret)
   if (xmc_property(heap, name, &property))
     return XMC_ANSWER(property);
@@ -67,14 +68,14 @@ cl_int xmcGetHeapInfo(xmc_heap heap, xmc_heap_info name, size_t size, void *valu
     bytes = (size_t)xmc_layout_metadata_bytes(&heap->initial);
     return XMC_ANSWER(bytes);
   case XMC_HEAP_MEM_OBJECT:
-    buffer = heap->svm ? NULL : heap->buffer;
+    buffer = heap->memory.svm ? NULL : heap->memory.buffer;
     return XMC_ANSWER(buffer);
   case XMC_HEAP_ARGUMENT:
-    return XMC_ANSWER(heap->buffer);
+    return XMC_ANSWER(heap->memory.buffer);
   case XMC_HEAP_SVM_POINTER:
-    return XMC_ANSWER(heap->svm);
+    return XMC_ANSWER(heap->memory.svm);
   case XMC_HEAP_DEFERRED_RELEASE:
-    flag = heap->buffer != NULL;
+    flag = heap->memory.buffer != NULL;
     return XMC_ANSWER(flag);
   case XMC_HEAP_SUB_GROUPS:
     flag = heap->probe.subgroups != 0;
@@ -93,4 +94,14 @@ cl_int xmcGetHeapInfo(xmc_heap heap, xmc_heap_info name, size_t size, void *valu
     return CL_INVALID_VALUE;
   }
 #undef XMC_ANSWER
+}
+
+cl_int xmcGetHeapInfo(xmc_heap heap, xmc_heap_info name, size_t size, void *value, size_t *size_ret) {
+  cl_int status = xmc_check_handle(heap);
+  if (status != CL_SUCCESS)
+    return status;
+  pthread_mutex_lock(&heap->memory_lock);
+  status = xmc_info(heap, name, size, value, size_ret);
+  pthread_mutex_unlock(&heap->memory_lock);
+  return status;
 }

@@ -11,6 +11,8 @@
  *   properties.c   what a heap is to be like, and which sizes it can have
  *   device_report.c   what the probe found, in words
  *   heap.c      life of a heap
+ *   memory.c    what the arena lies in
+ *   grow.c      xmcGrowHeap
  *   arena_io.c  the arena's bytes, whatever it lies in
  *   info.c      what a heap tells of itself
  *   kernel_arg.c   a heap as the argument of a kernel that is for it
@@ -90,6 +92,7 @@ typedef struct xmc_settings {
   long long fifos; /* XMC_FIFOS_DEFAULT or a number */
   xmc_u32 fifo_start;
   int debug;
+  xmc_u64 max_bytes; /* 0: the heap cannot grow */
 } xmc_settings;
 
 /* Writes the build options to `options`, XMC_OPTIONS_BYTES long. */
@@ -150,6 +153,13 @@ typedef struct xmc_news {
   xmc_event events[XMC_EVENTS];
 } xmc_news;
 
+/* What an arena lies in */
+typedef struct xmc_memory {
+  cl_mem buffer; /* it; or the SVM allocation as a buffer, where probe.svm_alias; or NULL */
+  void *svm;     /* it, or NULL */
+  xmc_u64 bytes; /* at least the arena's */
+} xmc_memory;
+
 struct _xmc_heap {
   xmc_u64 tag; /* XMC_HEAP_TAG while alive */
   atomic_uint references;
@@ -157,12 +167,18 @@ struct _xmc_heap {
   cl_device_id device;
   cl_command_queue queue; /* in order; for callers that name none */
   cl_program helpers;     /* cl/kernels.cl */
-  cl_mem buffer;          /* the arena; or the SVM allocation as a buffer, where probe.svm_alias; or NULL */
-  void *svm;              /* the arena, or NULL */
+  /* memory_lock guards what a growing heap changes: `memory`, and `bytes`, `present`, `present_spans` of `initial` and
+   * `header`. Who changes them has the heap's lock as well, so that either lock does for reading. It is held for the change
+   * alone, whatever a device is doing. */
+  pthread_mutex_t memory_lock;
+  xmc_memory memory;
+  _Atomic(xmc_u64) bytes; /* of the arena: for host calls, which take no lock */
   xmc_settings settings;
   xmc_probe probe;
-  xmcHeap initial; /* the header as xmc_layout made it: magic 0; what reset writes. Only `life` changes. */
-  xmcHeap header;  /* the header as the last xmc_init_done left it: the true geometry. Nothing in an
+  xmcHeap
+      initial; /* the header as xmc_layout made it: magic 0; what reset writes. Only `life` changes, and what growing
+                      changes. */
+  xmcHeap header; /* the header as the last xmc_init_done left it: the true geometry. Nothing in an
                       arena may be believed over it. Guarded by the lock. */
   char options[XMC_OPTIONS_BYTES];
   char geometry[XMC_OPTIONS_BYTES]; /* options of programs for one geometry; "" for a loaded heap */
@@ -239,6 +255,16 @@ void xmc_tell_news(xmc_heap heap, const xmc_news *news);
 
 /* show.c: prints what XMC_SHOW asks for. */
 void xmc_show_at_release(xmc_heap heap);
+
+/* ---- memory.c ---- */
+
+/* Memory for an arena of `bytes`, of the heap's backing; room for `most` where that costs no memory yet. What was
+ * allocated before and is no longer used is freed. After an error `memory` holds nothing. */
+cl_int xmc_memory_create(xmc_heap heap, xmc_u64 bytes, xmc_u64 most, xmc_memory *memory);
+/* Frees it, or lets it be freed when the commands that use it have ended. It holds nothing then. */
+void xmc_memory_release(cl_context context, xmc_memory *memory);
+/* Frees SVM memory whose last command has ended. */
+void xmc_memory_free_unused(void);
 
 /* ---- arena_io.c ----
  * The arena's bytes, for the thread that has the heap's lock or alone knows the heap. `queue` may be NULL: the heap's

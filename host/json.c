@@ -27,7 +27,8 @@ void xmc_json_meta(xmcHeap *meta, FILE *file) {
                 XMC_FIELD(memoryblock_bytes),  XMC_FIELD(failed_requests),  XMC_SIZE(first_failure_size),
                 XMC_FIELD(first_failure_id),   XMC_FIELD(double_frees),     XMC_FIELD(invalid_frees),
                 XMC_REF(first_double_free),    XMC_REF(first_invalid_free), XMC_FIELD(red_zone_errors),
-                XMC_REF(first_red_zone_error), XMC_FIELD(use_after_frees),  XMC_REF(first_use_after_free)};
+                XMC_REF(first_red_zone_error), XMC_FIELD(use_after_frees),  XMC_REF(first_use_after_free),
+                XMC_FIELD(failed_bytes),       XMC_FIELD(high_water_bytes), XMC_FIELD(reclaimable_bytes)};
 #undef XMC_FIELD
 #undef XMC_SIZE
 #undef XMC_REF

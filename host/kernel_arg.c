@@ -178,5 +178,10 @@ cl_int xmcSetKernelArgHeap(cl_kernel kernel, cl_uint index, xmc_heap heap) {
     status = xmc_check_program(heap, program);
   if (status == CL_SUCCESS)
     status = xmc_check_argument(heap, kernel, index);
-  return status == CL_SUCCESS ? xmc_arena_set_arg(heap, kernel, index) : status;
+  if (status == CL_SUCCESS) {
+    pthread_mutex_lock(&heap->memory_lock);
+    status = xmc_arena_set_arg(heap, kernel, index);
+    pthread_mutex_unlock(&heap->memory_lock);
+  }
+  return status;
 }

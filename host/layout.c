@@ -7,6 +7,9 @@
  * Superblocks are large for the heap, so that what its FIFOs' active Superblocks hold is at most 1/64 of the
  * heap (on GPUs, where they are carved to fit, 1/60 of it, as a rule), and all classes together leave a part of
  * it even if every FIFO of every class is used.
+ *
+ * A heap that can grow has all this as for its largest size from the beginning, so that growing moves no table; a smaller
+ * arena has the tables and as many of the pages as it has room for.
  */
 #include "layout.h"
 #include "../cl/size_class.cl"
@@ -21,6 +24,8 @@ _Static_assert(offsetof(xmcHeap, magic) == 0 && offsetof(xmcHeap, data) == 8 &&
 _Static_assert(sizeof(xmcHeap) <= XMC_HEADER_BYTES, "the header is too large");
 
 #define XMC_MIN_PAGES 4u
+/* The least in a heap that can grow: the longest run of a Superblock is a place to look at in each (xmc_run_search). */
+#define XMC_MIN_PRESENT 16u
 /* Own slabs of all slots take at most one part in so many of the heap a class; a little more if every slot has one then. */
 #define XMC_OWN_SHARE 8u
 
@@ -70,10 +75,25 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
   at = align_up(at + 12u * (uint64_t)pages, 64);                   /* the entries, and as many hints */
   at = align_up(at + 8u * ((uint64_t)pages + XMC_SLAB_WORDS), 64); /* the slabs' words, downwards */
   h->words = at;
-  return align_up(at + 8u * (uint64_t)h->spans * XMC_SPAN_WORDS, 128);
+  return xmc_layout_tables_end(h);
 }
 
-int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
+uint64_t xmc_layout_tables_end(const xmcHeap *h) {
+  return align_up(h->words + 8u * (uint64_t)h->spans * XMC_SPAN_WORDS, 128);
+}
+
+/* With room to align page 0 in any address space */
+xmc_u32 xmc_layout_present(const xmcHeap *h, uint64_t bytes) {
+  uint64_t tables = xmc_layout_tables_end(h), room = bytes > tables ? (bytes - tables) / XMC_PAGE_BYTES : 0;
+  return room <= h->pages ? (xmc_u32)(room ? room - 1u : 0) : h->pages;
+}
+
+static int present_is_enough(const xmcHeap *h) {
+  return h->present == h->pages || h->present >= XMC_MIN_PRESENT;
+}
+
+int xmc_layout(xmcHeap *h, uint64_t arena, const xmc_layout_request *request) {
+  uint64_t bytes = request->max_bytes > arena ? request->max_bytes : arena;
   uint64_t budget = bytes / 320u / sizeof(xmc_fifo) / XMC_ALL_CLASSES, fifos = 0, slots = request->slots;
   uint64_t low = XMC_MIN_PAGES, high = bytes / XMC_PAGE_BYTES;
   uint64_t own = bytes / XMC_PAGE_BYTES / XMC_OWN_SHARE;
@@ -99,7 +119,8 @@ int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
   if (fifos * sizeof(xmc_fifo) > bytes / 2u)
     return 0;
   h->slots = (xmc_u32)align_up(slots, 64);
-  h->bytes = bytes;
+  h->bytes = arena;
+  h->max_bytes = bytes;
   h->lanes = lanes ? lanes : 64u;
   h->fifo_start = request->fifo_start;
   h->coalescing = request->coalescing;
@@ -118,8 +139,14 @@ int xmc_layout(xmcHeap *h, uint64_t bytes, const xmc_layout_request *request) {
       high = middle - 1u;
   }
   h->data = place_tables(h, (uint32_t)low, fifos);
-  h->data_room = bytes - h->data;
-  return 1;
+  xmc_layout_resize(h, arena);
+  return present_is_enough(h);
+}
+
+void xmc_layout_resize(xmcHeap *h, uint64_t bytes) {
+  h->bytes = bytes;
+  h->present = xmc_layout_present(h, bytes);
+  h->present_spans = (h->present + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES;
 }
 
 /* The FIFOs of all classes; ~0 if the table contradicts itself or has more than any heap. */
@@ -144,14 +171,22 @@ static int ranges_are_right(const xmcHeap *h) {
          h->own <= XMC_MAX_OWN && h->own <= h->lanes && h->coalescing <= XMC_COALESCE_CLASS;
 }
 
+/* So many pages as the arena's size says: the data lies in the arena with them (xmc_layout_present), and all of them in one of
+ * the largest size. */
+static int sizes_are_right(const xmcHeap *h) {
+  return h->bytes <= h->max_bytes && xmc_layout_present(h, h->max_bytes) == h->pages &&
+         h->present == xmc_layout_present(h, h->bytes) && present_is_enough(h) &&
+         h->present_spans == (h->present + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES;
+}
+
 int xmc_layout_is_consistent(const xmcHeap *h) {
   xmcHeap placed = *h;
-  uint64_t fifos, tables, room = h->bytes - h->data;
+  uint64_t fifos, tables;
   int k;
-  if (!ranges_are_right(h) || (fifos = count_fifos(h)) > h->bytes / sizeof(xmc_fifo))
+  if (!ranges_are_right(h) || (fifos = count_fifos(h)) > h->max_bytes / sizeof(xmc_fifo))
     return 0;
   tables = place_tables(&placed, h->pages + 1u, fifos); /* one page more must not fit */
-  if (h->pages < XMC_MAX_PAGES && tables + (h->pages + 2u) * (uint64_t)XMC_PAGE_BYTES <= h->bytes)
+  if (h->pages < XMC_MAX_PAGES && tables + (h->pages + 2u) * (uint64_t)XMC_PAGE_BYTES <= h->max_bytes)
     return 0;
   tables = place_tables(&placed, h->pages, fifos);
   for (k = 0; k < XMC_INDEX_LEVELS; k++)
@@ -159,9 +194,8 @@ int xmc_layout_is_consistent(const xmcHeap *h) {
       return 0;
   return h->geometry == xmc_geometry_number(h) && placed.spans == h->spans &&
          placed.page_map == h->page_map && placed.words == h->words &&
-         memcmp(placed.bitmaps, h->bitmaps, sizeof h->bitmaps) == 0 && h->data_room == h->bytes - tables &&
-         h->data >= tables && h->data - tables < XMC_PAGE_BYTES && h->data % 16u == 0 &&
-         h->data <= h->bytes && room >> XMC_PAGE_SHIFT >= h->pages;
+         memcmp(placed.bitmaps, h->bitmaps, sizeof h->bitmaps) == 0 && h->data >= tables &&
+         h->data - tables < XMC_PAGE_BYTES && h->data % 16u == 0 && sizes_are_right(h);
 }
 
 int xmc_layout_has_fifos(const xmcHeap *h, long long property) {
@@ -179,5 +213,5 @@ int xmc_layout_has_fifos(const xmcHeap *h, long long property) {
 }
 
 uint64_t xmc_layout_metadata_bytes(const xmcHeap *h) {
-  return h->bytes - (uint64_t)h->pages * XMC_PAGE_BYTES;
+  return h->bytes - (uint64_t)h->present * XMC_PAGE_BYTES;
 }

@@ -12,10 +12,18 @@ typedef struct xmc_layout_request {
   xmc_u32 coalescing; /* XMC_COALESCE_… */
   xmc_u32 debug;      /* XMC_DEBUG level */
   int simt;           /* 1: lanes ask together, and Superblocks are carved to fit (xmc_carve_order) */
+  xmc_u64 max_bytes;  /* the heap can grow up to this; 0, or less than it has: it cannot */
 } xmc_layout_request;
 
-/* Fills in the header of a heap of `bytes`, all but the magic. 1, or 0 if the heap is too small. */
-int xmc_layout(xmcHeap *header, uint64_t bytes, const xmc_layout_request *request);
+/* Fills in the header of a heap whose arena has `arena` bytes, all but the magic. 1, or 0 if that is too small. */
+int xmc_layout(xmcHeap *header, uint64_t arena, const xmc_layout_request *request);
+
+/* How many of its pages a heap of this layout has in an arena of `bytes`, and what the header says of that size */
+xmc_u32 xmc_layout_present(const xmcHeap *header, uint64_t bytes);
+void xmc_layout_resize(xmcHeap *header, uint64_t bytes);
+
+/* Bytes of the arena before page 0, where that needs no alignment */
+uint64_t xmc_layout_tables_end(const xmcHeap *header);
 
 /* 1 if xmc_layout could have made this header, its data moved to the start of a page: every table lies where
  * it says and inside the arena, and each number is in its range. */
@@ -24,6 +32,6 @@ int xmc_layout_is_consistent(const xmcHeap *header);
 /* 1 if a heap made with this value of XMC_HEAP_FIFOS has such a FIFO table. */
 int xmc_layout_has_fifos(const xmcHeap *header, long long property);
 
-/* Bytes of the arena that are not data. */
+/* Bytes of the arena that are not data */
 uint64_t xmc_layout_metadata_bytes(const xmcHeap *header);
 #endif

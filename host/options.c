@@ -17,7 +17,7 @@ static void xmc_add_number(char *options, const char *name, xmc_u64 value) {
   xmc_add_option(options, option);
 }
 
-/* The constants that geometry.h takes instead of a header */
+/* The constants that geometry.h takes instead of a header. How many pages are present is one only if it stays so. */
 void xmc_write_geometry(const xmcHeap *heap, char *options) {
   xmc_u32 fifos = xmc_fifos_count(heap->fifo_table[0]);
   xmc_u32 parked = xmc_fifos_count(heap->fifo_table[XMC_PARKED_SLABS]), cls;
@@ -31,6 +31,7 @@ void xmc_write_geometry(const xmcHeap *heap, char *options) {
   xmc_add_number(options, "_WORDS", heap->words);
   xmc_add_number(options, "_MAP", heap->page_map);
   xmc_add_number(options, "_PAGES", heap->pages);
+  xmc_add_number(options, "_PRESENT", heap->max_bytes > heap->bytes ? 0 : heap->present);
   xmc_add_number(options, "_LANES", heap->lanes);
   xmc_add_number(options, "_SLOTS", heap->slots);
   xmc_add_number(options, "_FIFOS", fifos);

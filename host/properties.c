@@ -21,6 +21,9 @@ static int xmc_set_property(xmc_settings *settings, xmc_heap_properties name, xm
   case XMC_HEAP_DEBUG:
     settings->debug = (int)value;
     return value >= 0 && value <= XMC_DEBUG_MAX;
+  case XMC_HEAP_MAX_BYTES:
+    settings->max_bytes = (xmc_u64)value;
+    return value >= 0;
   default:
     return 0;
   }
@@ -30,10 +33,11 @@ cl_int xmc_read_properties(const xmc_heap_properties *properties, const xmc_imag
                            xmc_settings *settings) {
   const xmc_heap_properties *p, *q;
   xmc_settings own;
-  *settings = (xmc_settings){XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0};
+  *settings = (xmc_settings){XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0, 0};
   if (image)
-    *settings = (xmc_settings){XMC_BACKING_BUFFER, (int)image->header->coalescing, image->fifos,
-                               image->header->fifo_start, (int)image->header->debug};
+    *settings =
+        (xmc_settings){XMC_BACKING_BUFFER,        (int)image->header->coalescing, image->fifos,
+                       image->header->fifo_start, (int)image->header->debug,      image->header->max_bytes};
   own = *settings;
   for (p = properties; p && *p; p += 2) {
     for (q = properties; q != p; q += 2)
@@ -43,7 +47,8 @@ cl_int xmc_read_properties(const xmc_heap_properties *properties, const xmc_imag
       return CL_INVALID_PROPERTY;
   }
   if (image && (own.coalescing != settings->coalescing || own.fifos != settings->fifos ||
-                own.fifo_start != settings->fifo_start || own.debug != settings->debug))
+                own.fifo_start != settings->fifo_start || own.debug != settings->debug ||
+                own.max_bytes != settings->max_bytes))
     return CL_INVALID_PROPERTY;
   return CL_SUCCESS;
 }
@@ -74,19 +79,23 @@ static int xmc_fits(const xmc_probe *probe, const xmc_settings *settings, uint64
   request.coalescing = (xmc_u32)settings->coalescing;
   request.debug = (xmc_u32)settings->debug;
   request.simt = probe->simt;
+  request.max_bytes = settings->max_bytes;
   return xmc_layout(header, bytes, &request);
 }
 
 cl_int xmc_plan(const xmc_probe *probe, const xmc_settings *settings, uint64_t bytes, xmcHeap *header) {
-  if (bytes > probe->max_bytes)
+  if (bytes > probe->max_bytes || settings->max_bytes > probe->max_bytes)
     return XMC_HEAP_TOO_LARGE;
+  if (settings->max_bytes && bytes > settings->max_bytes)
+    return CL_INVALID_PROPERTY;
   if (!xmc_fits(probe, settings, bytes, header))
     return XMC_HEAP_TOO_SMALL;
   header->magic = 0;
   return CL_SUCCESS;
 }
 
-/* The fewest bytes that fit, by halving: what fits goes on fitting with more. */
+/* The fewest bytes that fit, by halving: what fits goes on fitting with more. That may be more than the largest size that was
+ * asked for, which then has no room for its own tables. */
 static uint64_t xmc_least(const xmc_probe *probe, const xmc_settings *settings) {
   uint64_t too_few = 0, enough = 1u << 16, middle;
   xmcHeap header;
@@ -109,6 +118,7 @@ cl_int xmcGetHeapLimits(cl_context context, cl_device_id device, const xmc_heap_
   xmc_settings settings;
   xmc_probe probe;
   int number;
+  xmc_u64 limit;
   cl_int status = xmc_read_properties(properties, NULL, &settings);
   if (status == CL_SUCCESS && context)
     status = xmc_find_device(context, device, &number);
@@ -120,7 +130,8 @@ cl_int xmcGetHeapLimits(cl_context context, cl_device_id device, const xmc_heap_
     return status;
   if (least)
     *least = (size_t)xmc_least(&probe, &settings);
+  limit = settings.max_bytes && settings.max_bytes < probe.max_bytes ? settings.max_bytes : probe.max_bytes;
   if (most)
-    *most = probe.max_bytes < SIZE_MAX ? (size_t)probe.max_bytes : SIZE_MAX;
+    *most = limit < SIZE_MAX ? (size_t)limit : SIZE_MAX;
   return CL_SUCCESS;
 }

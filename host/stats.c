@@ -53,22 +53,33 @@ static cl_ulong largest_request(xmc_u32 begin, xmc_u32 end) {
   return (cl_ulong)most << XMC_PAGE_SHIFT;
 }
 
+/* Bytes of the run's pages that have an entry, or are in the middle of getting one */
+static cl_ulong ever_used(xmcHeap *meta, const xmc_run *run) {
+  xmc_u32 i, pages = run->pages;
+  for (i = 0; run->kind == XMC_RUN_FREE && i < run->pages; i++)
+    pages -= *xmc_page_entry(meta, run->page + i) == XMC_MAP_NONE;
+  return (cl_ulong)pages << XMC_PAGE_SHIFT;
+}
+
 void xmc_stats_meta(xmcHeap *meta, xmc_heap_stats *stats) {
   xmc_run run;
   xmc_u32 page, c, begin = 0;
   memset(stats, 0, sizeof *stats);
   stats->heap_bytes = meta->bytes;
-  stats->metadata_bytes = meta->bytes - ((cl_ulong)meta->pages << XMC_PAGE_SHIFT);
+  stats->metadata_bytes = meta->bytes - ((cl_ulong)meta->present << XMC_PAGE_SHIFT);
   for (c = 0; c < XMC_STATS_CLASSES; c++)
     stats->class_bytes[c] = xmc_class_bytes(c);
-  for (page = 0; page < meta->pages; page += run.pages) {
+  for (page = 0; page < meta->present; page += run.pages) {
     cl_ulong bytes;
     run = xmc_walk_run(meta, page);
     bytes = (cl_ulong)run.pages << XMC_PAGE_SHIFT;
+    stats->high_water_bytes += ever_used(meta, &run);
     if (!is_to_be_had(meta, &run))
       begin = page + run.pages;
     else if (largest_request(begin, page + run.pages) > stats->largest_free_bytes)
       stats->largest_free_bytes = largest_request(begin, page + run.pages);
+    if (begin <= page && run.kind != XMC_RUN_FREE)
+      stats->reclaimable_bytes += bytes;
     if (run.kind == XMC_RUN_FREE) {
       stats->free_bytes += bytes;
     } else if (run.kind == XMC_RUN_MEMORYBLOCK) {
@@ -82,6 +93,7 @@ void xmc_stats_meta(xmcHeap *meta, xmc_heap_stats *stats) {
     xmc_walk_superblocks(meta, &run, add_superblock, stats);
   }
   stats->failed_requests = meta->failed_requests;
+  stats->failed_bytes = meta->failed_bytes;
   stats->first_failure_size = meta->first_failure_size;
   stats->first_failure_id = meta->first_failure_id;
   stats->double_frees = meta->double_frees;

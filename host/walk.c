@@ -34,7 +34,7 @@ static int page_is_free(xmcHeap *meta, xmc_u32 page) {
 }
 
 int xmc_run_fits(const xmcHeap *meta, xmc_u32 cls, xmc_u32 page, xmc_u32 order) {
-  return order <= xmc_class_order(cls) && page < meta->pages && 1u << order <= meta->pages - page &&
+  return order <= xmc_class_order(cls) && page < meta->present && 1u << order <= meta->present - page &&
          !(page & ((1u << order) - 1u));
 }
 
@@ -51,7 +51,7 @@ static void walk_memoryblock(xmcHeap *meta, xmc_run *run) {
   if (xmc_word_class(run->word) != XMC_CLASS_MEMORYBLOCK)
     return;
   run->kind = XMC_RUN_DAMAGED;
-  if (pages >= 1u && pages <= meta->pages - run->page) {
+  if (pages >= 1u && pages <= meta->present - run->page) {
     run->kind = XMC_RUN_MEMORYBLOCK;
     run->pages = pages;
   }
@@ -81,7 +81,7 @@ static void walk_superblock(xmcHeap *meta, xmc_run *run, xmc_u32 order) {
 
 xmc_run xmc_walk_run(xmcHeap *meta, xmc_u32 page) {
   xmc_u64 entry = *xmc_page_entry(meta, page);
-  xmc_u32 cls = xmc_map_class(entry), left = meta->pages - page;
+  xmc_u32 cls = xmc_map_class(entry), left = meta->present - page;
   xmc_run run = {XMC_RUN_LOST, page, 1, cls, xmc_superblock_id(page, 0), 0};
   if (page_is_free(meta, page)) {
     run.kind = XMC_RUN_FREE;
@@ -143,7 +143,7 @@ static int run_is_whole(xmcHeap *meta, const xmc_run *run) {
 cl_int xmc_walk_believe(xmcHeap *meta, int quiet) {
   xmc_run run;
   xmc_u32 page;
-  for (page = 0; page < meta->pages; page += run.pages) {
+  for (page = 0; page < meta->present; page += run.pages) {
     run = xmc_walk_run(meta, page);
     if (run.kind == XMC_RUN_DAMAGED || (run.kind == XMC_RUN_SLAB && !slab_is_possible(meta, &run)))
       return XMC_HEAP_CORRUPT;

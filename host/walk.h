@@ -28,7 +28,7 @@ typedef struct xmc_run {
  * heap was made with. *intact, if not NULL, says whether they were the same. Free with free(). */
 cl_int xmc_walk_open(xmc_heap heap, cl_command_queue queue, xmcHeap **meta, int *intact);
 
-/* The run that begins at `page` < meta->pages. */
+/* The run that begins at `page` < meta->present. */
 xmc_run xmc_walk_run(xmcHeap *meta, xmc_u32 page);
 
 /* 1 if 2^order pages from `page` on can be one Superblock of this class, which is not a small one. */

@@ -15,10 +15,10 @@
  * Threads. Any function may be called from any thread at any time, also on one heap by several threads if each of
  * them has a reference to it (xmcRetainHeap): a heap must not go while another thread is in a call. On one heap
  *
- *   xmcMapHeap, xmcUnmapHeap, xmcResetHeap, xmcSaveHeap     run one at a time, and wait for those before them.
- *   and the inspectors (xmcGetHeapStats, xmcCheckHeap,      Callbacks and writes to streams come after the
- *   xmcForEachBlock, xmcReportLeaks, xmcWriteHeapStats,     heap was read; they hold nobody up and may call
- *   xmcWriteHeapMap, xmcGetHeapText)                        any function
+ *   xmcMapHeap, xmcUnmapHeap, xmcResetHeap, xmcGrowHeap,    run one at a time, and wait for those before them.
+ *   xmcSaveHeap and inspectors (xmcGetHeapStats,            Callbacks and writes to streams come after the
+ *   xmcCheckHeap, xmcForEachBlock, xmcReportLeaks,          heap was read; they hold nobody up and may call
+ *   xmcWriteHeapStats, xmcWriteHeapMap, xmcGetHeapText)     any function
  *   xmcHost... calls                                        never wait; for an unmap or reset meanwhile see there
  *   all others                                              run as if alone
  *
@@ -82,8 +82,9 @@ XMALLOC_EXPORT cl_uint xmcGetVersion(void);
 typedef struct _xmc_heap *xmc_heap;
 
 /* ---- errors: beside OpenCL's own; xmcErrorString says each in words ---- */
-#define XMC_HEAP_TOO_SMALL (-5801)   /* no room for the metadata and four pages: see xmcGetHeapLimits */
-#define XMC_HEAP_TOO_LARGE (-5802)   /* more than the device can allocate, or 32-bit references reach */
+#define XMC_HEAP_TOO_SMALL (-5801) /* no room for the metadata and a few pages: see xmcGetHeapLimits */
+/* more than the device can allocate, than XMC_HEAP_MAX_BYTES, or than 32-bit references reach */
+#define XMC_HEAP_TOO_LARGE (-5802)
 #define XMC_NO_INT64_ATOMICS (-5803) /* the device has no working 64-bit atomics */
 #define XMC_SVM_UNAVAILABLE (-5804)  /* the device lacks the kind of SVM asked for */
 #define XMC_DEVICE_UNUSABLE (-5805)  /* no path of the library works on the device: see xmcGetDeviceReport */
@@ -109,7 +110,9 @@ typedef cl_uint xmc_heap_info;
 #define XMC_HEAP_COALESCING 0x5802 /* XMC_COALESCE_…; default XMC_COALESCE_CLASS */
 #define XMC_HEAP_FIFOS 0x5803      /* FIFOs a size class; 0: unbuffered; default XMC_FIFOS_DEFAULT */
 #define XMC_HEAP_FIFO_START 0x5804 /* first 32-bit sequence number of every FIFO (to test wrap-around) */
-#define XMC_HEAP_DEBUG 0x5805      /* debug level, 0 … XMC_DEBUG_MAX, costs: cl/debug.cl; default 0 */
+/* bytes: xmcGrowHeap makes the heap as large as that; 0, the default: the heap cannot grow */
+#define XMC_HEAP_MAX_BYTES 0x5806
+#define XMC_HEAP_DEBUG 0x5805 /* debug level, 0 … XMC_DEBUG_MAX, costs: cl/debug.cl; default 0 */
 
 #define XMC_BACKING_BUFFER 1   /* a cl_mem buffer */
 #define XMC_BACKING_SVM 2      /* coarse-grained shared virtual memory */
@@ -166,6 +169,27 @@ XMALLOC_EXPORT cl_int xmcReleaseHeap(xmc_heap heap);
  * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH (queue of another device or context), XMC_HEAP_MAPPED, OpenCL's. */
 XMALLOC_EXPORT cl_int xmcResetHeap(xmc_heap heap, cl_command_queue queue);
 
+/* Makes a heap larger that was created with XMC_HEAP_MAX_BYTES: `bytes` is the new size of its arena, as of xmcCreateHeap.
+ * Every block stays, with its contents and its xmcRef; so do counts, programs, one-geometry programs and the callback. The
+ * heap must be quiet, and what is in `queue` is waited for. What changes:
+ *
+ *   addresses           Pointers into the heap that kernels or the host kept are void, unless XMC_HEAP_SVM_POINTER is what it
+ *                       was: fine-grained SVM on CPU devices keeps its place, since addresses for the largest size are
+ *                       reserved from the beginning (where there are so many).
+ *   kernel arguments    Call xmcSetKernelArgHeap again for each kernel, xmcBindDefaultHeap for each program with a default
+ *                       heap, and ask XMC_HEAP_ARGUMENT and its like anew. A launch with the old ones is undefined.
+ *   alignments          Those beyond 16 that xmcAlignedAlloc grants depend on the new address, as after xmcLoadHeap; a reset does not
+ *                       align the heap anew.
+ *
+ * A heap that moves exists twice while it is copied, by the device; its tables go through host memory. Growing to the size that
+ * the heap has does nothing. If the call fails the heap is as it was.
+ * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH (queue of another device or context), XMC_HEAP_MAPPED, CL_INVALID_VALUE
+ * (smaller than the heap is), XMC_HEAP_TOO_LARGE (more than XMC_HEAP_MAX_BYTES, or than one allocation of the device),
+ * XMC_HEAP_CORRUPT (the header was overwritten), CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES,
+ * CL_OUT_OF_HOST_MEMORY, OpenCL's. Of threads that call it at the same time one comes after the other, and a size that is less than
+ * what an earlier one made is CL_INVALID_VALUE. */
+XMALLOC_EXPORT cl_int xmcGrowHeap(xmc_heap heap, cl_command_queue queue, size_t bytes);
+
 /* Sets argument `index` of a kernel, declared as `__global xmcHeap *`. The kernel does not retain the heap.
  * Errors: XMC_INVALID_HEAP; XMC_HEAP_MISMATCH if the kernel's program is not for the heap's context and
  * device, or was built for another layout, debug level, coalescing, geometry or path, whether by options, by macros in
@@ -210,7 +234,7 @@ XMALLOC_EXPORT cl_int xmcGetHeapInfo(xmc_heap heap, xmc_heap_info name, size_t s
  * Where the info XMC_HEAP_HOST_ALWAYS is CL_TRUE (fine-grained SVM with atomics) they work at any time, while
  * kernels run on the heap as well. Other heaps must be mapped: between xmcMapHeap and xmcUnmapHeap the arena
  * is the host's, and no kernel may run on it. Without a map they return NULL or 0 and XMC_HEAP_NOT_MAPPED; so
- * do calls that begin while another thread unmaps the heap, or resets one that needs no map, and that thread waits until the calls
+ * do calls that begin while another thread unmaps the heap, or resets or grows one that needs no map, and that thread waits until the calls
  * that began earlier have returned.
  * Addresses are the host's, valid until the unmap; what is to be found again is kept as an xmcRef. Blocks must not be read or
  * written after that.
@@ -266,7 +290,8 @@ XMALLOC_EXPORT void *xmcHostFromRef(xmc_heap heap, xmcRef ref);
 typedef uint32_t xmcRef32;
 
 /* Do 32-bit references reach every block of the heap? Ask before a program relies on them. The heap need not be
- * mapped. CL_SUCCESS: yes. Errors: XMC_INVALID_HEAP, XMC_HEAP_TOO_LARGE (the arena has more than 64 GiB). */
+ * mapped. CL_SUCCESS: yes. Errors: XMC_INVALID_HEAP, XMC_HEAP_TOO_LARGE (the arena has, or can
+ * grow to, more than 64 GiB). */
 XMALLOC_EXPORT cl_int xmcCheckRef32(xmc_heap heap);
 
 /* As xmcHostToRef and xmcHostFromRef. An address that has no 32-bit reference, because it is no multiple of 16 from
@@ -333,6 +358,15 @@ typedef struct xmc_heap_stats {
   cl_ulong first_red_zone_error; /* xmcRef of the first one */
   cl_ulong use_after_frees;      /* debug heaps, level 2: blocks that were written to after their free */
   cl_ulong first_use_after_free;
+  /* bytes asked for by all requests that failed, as a heap may have to grow by; those beyond 64 GiB, which no heap has, add
+   * nothing */
+  cl_ulong failed_bytes;
+  /* Pages that ever were in use since creation or reset: a bound on what was in use at once, which nobody counts, for a count of
+   * all would be one word for all work-items. These pages alone would have done. */
+  cl_ulong high_water_bytes;
+  /* Pages in use in which no block is live. A request of any size gets them when free pages are used up, so that at once
+   * there is room for free_bytes - free_block_bytes + reclaimable_bytes. */
+  cl_ulong reclaimable_bytes;
 } xmc_heap_stats;
 
 /* As xmcGetHeapStats; `size` is the size in bytes of the struct at `stats`. */

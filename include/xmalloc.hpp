@@ -111,6 +111,7 @@ template <> struct info<XMC_HEAP_COALESCING> { typedef xmc_heap_properties type;
 template <> struct info<XMC_HEAP_FIFOS> { typedef xmc_heap_properties type; };
 template <> struct info<XMC_HEAP_FIFO_START> { typedef xmc_heap_properties type; };
 template <> struct info<XMC_HEAP_DEBUG> { typedef xmc_heap_properties type; };
+template <> struct info<XMC_HEAP_MAX_BYTES> { typedef xmc_heap_properties type; };
 template <> struct info<XMC_HEAP_REFERENCE_COUNT> { typedef cl_uint type; };
 template <> struct info<XMC_HEAP_CONTEXT> { typedef cl::Context type; };
 template <> struct info<XMC_HEAP_DEVICE> { typedef cl::Device type; };
@@ -182,6 +183,11 @@ public:
   /* xmcResetHeap */
   cl_int reset(const cl::CommandQueue &queue = cl::CommandQueue()) const {
     return detail::report(xmcResetHeap(heap_, queue()), "xmcResetHeap");
+  }
+
+  /* xmcGrowHeap. Kernels get the heap by setArg again, programs with a default heap by bindDefault. */
+  cl_int grow(std::size_t bytes, const cl::CommandQueue &queue = cl::CommandQueue()) const {
+    return detail::report(xmcGrowHeap(heap_, queue(), bytes), "xmcGrowHeap");
   }
 
   /* xmcGetHeapInfo: heap.getInfo<XMC_HEAP_BYTES>() */

@@ -157,6 +157,12 @@ static void index_of_no_span(xmcHeap *meta) { *xmc_index_word(meta, 0, 0) |= (xm
 static void so_many_sub_groups(xmcHeap *meta) { meta->lanes = 0xffffffffu; } /* rounded up to 64: 0 */
 static void no_sub_groups(xmcHeap *meta) { meta->lanes = 0; }
 static void fewer_pages_than_fit(xmcHeap *meta) { meta->bytes += 1 << 20; }
+static void more_pages_than_are_there(xmcHeap *meta) { meta->present++; }
+static void fewer_pages_than_are_there(xmcHeap *meta) { meta->present--; }
+static void other_spans_than_are_there(xmcHeap *meta) { meta->present_spans++; }
+static void larger_than_the_largest(xmcHeap *meta) { meta->bytes = meta->max_bytes + 1; }
+static void larger_than_tables_are_for(xmcHeap *meta) { meta->max_bytes += 1 << 20; }
+static void smaller_than_tables_are_for(xmcHeap *meta) { meta->max_bytes -= 1 << 20; }
 static void unknown_coalescing(xmcHeap *meta) { meta->coalescing = XMC_COALESCE_CLASS + 1u; }
 static void scarce_flags(xmcHeap *meta) { meta->scarce = 4; }
 static void scarce_now_but_never_before(xmcHeap *meta) { meta->scarce = XMC_SCARCE_NOW; }
@@ -164,65 +170,148 @@ static void life_of_a_plain_heap(xmcHeap *meta) { meta->life = 1; }
 
 #define LIE(name) \
   { #name, name }
-static const struct {
+typedef struct lie {
   const char *name;
   void (*tell)(xmcHeap *meta);
-} lies[] = {LIE(active_behind_the_last_page),
-            LIE(active_behind_the_last_page_retired),
-            LIE(active_between_the_tables),
-            LIE(active_beyond_the_tables),
-            LIE(active_of_another_kind),
-            LIE(message_behind_the_last_page),
-            LIE(message_that_says_nothing),
-            LIE(old_message_beyond_the_tables),
-            LIE(hint_between_the_tables),
-            LIE(fifo_flags),
-            LIE(word_of_no_page),
-            LIE(word_between_the_tables),
-            LIE(parked_and_not_listed),
-            LIE(entry_of_a_slab_with_back),
-            LIE(entry_of_a_slab_in_another_row),
-            LIE(entry_with_more_blocks),
-            LIE(entry_with_another_divisor),
-            LIE(entry_of_no_class_with_blocks),
-            LIE(entry_of_no_class_far_back),
-            LIE(entry_of_a_run_that_cannot_be),
-            LIE(entry_that_leads_to_a_live_word),
-            LIE(superblock_at_an_odd_page),
-            LIE(memoryblock_over_free_pages),
-            LIE(busy_without_a_fifo),
-            LIE(parked_in_no_page),
-            LIE(whole_bit_of_no_page),
-            LIE(free_bit_of_no_page),
-            LIE(index_of_no_span),
-            LIE(so_many_sub_groups),
-            LIE(no_sub_groups),
-            LIE(fewer_pages_than_fit),
-            LIE(unknown_coalescing),
-            LIE(scarce_flags),
-            LIE(scarce_now_but_never_before),
-            LIE(life_of_a_plain_heap)};
+} lie;
+static const lie lies[] = {LIE(active_behind_the_last_page),
+                           LIE(active_behind_the_last_page_retired),
+                           LIE(active_between_the_tables),
+                           LIE(active_beyond_the_tables),
+                           LIE(active_of_another_kind),
+                           LIE(message_behind_the_last_page),
+                           LIE(message_that_says_nothing),
+                           LIE(old_message_beyond_the_tables),
+                           LIE(hint_between_the_tables),
+                           LIE(fifo_flags),
+                           LIE(word_of_no_page),
+                           LIE(word_between_the_tables),
+                           LIE(parked_and_not_listed),
+                           LIE(entry_of_a_slab_with_back),
+                           LIE(entry_of_a_slab_in_another_row),
+                           LIE(entry_with_more_blocks),
+                           LIE(entry_with_another_divisor),
+                           LIE(entry_of_no_class_with_blocks),
+                           LIE(entry_of_no_class_far_back),
+                           LIE(entry_of_a_run_that_cannot_be),
+                           LIE(entry_that_leads_to_a_live_word),
+                           LIE(superblock_at_an_odd_page),
+                           LIE(memoryblock_over_free_pages),
+                           LIE(busy_without_a_fifo),
+                           LIE(parked_in_no_page),
+                           LIE(whole_bit_of_no_page),
+                           LIE(free_bit_of_no_page),
+                           LIE(index_of_no_span),
+                           LIE(so_many_sub_groups),
+                           LIE(no_sub_groups),
+                           LIE(fewer_pages_than_fit),
+                           LIE(more_pages_than_are_there),
+                           LIE(fewer_pages_than_are_there),
+                           LIE(other_spans_than_are_there),
+                           LIE(larger_than_the_largest),
+                           LIE(larger_than_tables_are_for),
+                           LIE(smaller_than_tables_are_for),
+                           LIE(unknown_coalescing),
+                           LIE(scarce_flags),
+                           LIE(scarce_now_but_never_before),
+                           LIE(life_of_a_plain_heap)};
 
-static void lies_are_refused(void **state) {
-  xmcHeap *heap = some_heap(), *meta = malloc(heap->data);
+/* Lies of a heap that can grow, about pages that it does not have yet */
+static void entry_of_an_absent_page(xmcHeap *meta) {
+  *xmc_page_entry(meta, meta->present) = XMC_MAP(XMC_CLASS_BODY, 0, 0, 0);
+}
+static void entry_of_the_last_absent_page(xmcHeap *meta) {
+  *xmc_page_entry(meta, meta->pages - 1u) = XMC_MAP(3, 0, 0, 32);
+}
+static void absent_memoryblock(xmcHeap *meta) {
+  *xmc_page_entry(meta, meta->present) = XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0);
+  *xmc_word_of(meta, xmc_superblock_id(meta->present, 0)) = xmc_word_memoryblock(1);
+}
+static void memoryblock_into_absent_pages(xmcHeap *meta) {
+  xmc_u32 page = meta->present - 1u;
+  *xmc_span_word(meta, page / 64u) &= ~((xmc_u64)1 << page % 64u);
+  *xmc_page_entry(meta, page) = XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0);
+  *xmc_page_entry(meta, page + 1u) = XMC_MAP(XMC_CLASS_BODY, 0, 0, 0);
+  *xmc_word_of(meta, xmc_superblock_id(page, 0)) = xmc_word_memoryblock(2);
+}
+static void word_of_an_absent_page(xmcHeap *meta) {
+  *xmc_word_of(meta, xmc_superblock_id(meta->present, 2)) = xmc_word_make(3, 32, 0);
+}
+static void slab_word_of_an_absent_page(xmcHeap *meta) {
+  *xmc_word_of(meta, xmc_slab_id(meta->present)) = xmc_word_make(xmc_slab_class(3), 8, 0);
+}
+static void absent_page_that_is_free(xmcHeap *meta) {
+  *xmc_span_word(meta, meta->present / 64u) |= (xmc_u64)1 << meta->present % 64u;
+}
+static void absent_span_that_is_free(xmcHeap *meta) { *xmc_span_word(meta, meta->spans - 1u) = 1; }
+static void index_of_an_absent_span(xmcHeap *meta) { xmc_index_add(meta, 0, meta->spans - 1u, 1u); }
+static void whole_bit_of_an_absent_page(xmcHeap *meta) { xmc_bitmap_set(meta, XMC_WHOLE, meta->present); }
+static void whole_bit_of_an_absent_page_once_scarce(xmcHeap *meta) {
+  meta->scarce = XMC_SCARCE_ONCE;
+  xmc_bitmap_set(meta, XMC_WHOLE, meta->pages - 1u);
+}
+static void parked_in_an_absent_page(xmcHeap *meta) {
+  xmc_bitmap_set(meta, XMC_PARKED, 3u * meta->spans * XMC_SPAN_PAGES + meta->present);
+}
+static void active_in_an_absent_page(xmcHeap *meta) {
+  seat(meta, xmc_run_id(meta->present + 3u, 0), XMC_WORD_RETIRED);
+}
+
+static const lie growing_lies[] = {LIE(more_pages_than_are_there),
+                                   LIE(fewer_pages_than_are_there),
+                                   LIE(other_spans_than_are_there),
+                                   LIE(larger_than_the_largest),
+                                   LIE(larger_than_tables_are_for),
+                                   LIE(smaller_than_tables_are_for),
+                                   LIE(entry_of_an_absent_page),
+                                   LIE(entry_of_the_last_absent_page),
+                                   LIE(absent_memoryblock),
+                                   LIE(memoryblock_into_absent_pages),
+                                   LIE(word_of_an_absent_page),
+                                   LIE(slab_word_of_an_absent_page),
+                                   LIE(absent_page_that_is_free),
+                                   LIE(absent_span_that_is_free),
+                                   LIE(index_of_an_absent_span),
+                                   LIE(whole_bit_of_an_absent_page),
+                                   LIE(parked_in_an_absent_page),
+                                   LIE(active_in_an_absent_page),
+                                   LIE(whole_bit_of_an_absent_page_once_scarce)};
+
+static void are_refused(xmcHeap *heap, const lie *told, size_t count) {
+  xmcHeap *meta = malloc(heap->data);
   size_t i;
   unsigned believed = 0;
-  (void)state;
   assert_non_null(meta);
-  assert_true(heap->pages % XMC_SPAN_PAGES != 0 && heap->spans < 8u);
   assert_int_equal(status_of(heap, heap, -1), CL_SUCCESS);
-  for (i = 0; i < sizeof lies / sizeof *lies; i++) {
+  for (i = 0; i < count; i++) {
     memcpy(meta, heap, heap->data);
-    lies[i].tell(meta);
+    told[i].tell(meta);
     meta->geometry = xmc_geometry_number(meta);
     if (status_of(heap, meta, -1) != XMC_FILE_DAMAGED) {
-      print_error("%s is believed\n", lies[i].name);
+      print_error("%s is believed\n", told[i].name);
       believed++;
     }
   }
   assert_int_equal(believed, 0);
   free(meta);
   core_heap_free(heap);
+}
+
+static void lies_are_refused(void **state) {
+  xmcHeap *heap = some_heap();
+  (void)state;
+  assert_true(heap->pages % XMC_SPAN_PAGES != 0 && heap->spans < 8u);
+  are_refused(heap, lies, sizeof lies / sizeof *lies);
+}
+
+static void lies_of_a_growing_heap(void **state) {
+  xmcHeap *heap;
+  (void)state;
+  core_max_bytes = 3 * BYTES;
+  heap = some_heap();
+  core_max_bytes = 0;
+  assert_true(heap->present % XMC_SPAN_PAGES != 0 && heap->present_spans < heap->spans);
+  are_refused(heap, growing_lies, sizeof growing_lies / sizeof *growing_lies);
 }
 
 /* The property must fit the FIFOs that the heap has. */
@@ -261,6 +350,7 @@ static void forged_compartment(void **state) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lies_are_refused),
+      cmocka_unit_test(lies_of_a_growing_heap),
       cmocka_unit_test(property_of_fifos),
       cmocka_unit_test(forged_compartment),
   };

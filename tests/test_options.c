@@ -65,16 +65,17 @@ static void spellings(test_env *env) {
     if (!takes_options(env, cases[i].more + 1))
       continue;
     snprintf(options, sizeof options, "%s%s%s", xmcGetBuildOptions(heap), cases[i].more,
-             strstr(cases[i].more, "GEOMETRY=77") ? " -DXMC_GEOMETRY_DATA=0 -DXMC_GEOMETRY_WORDS=0"
-                                                    " -DXMC_GEOMETRY_MAP=0 -DXMC_GEOMETRY_PAGES=4u"
-                                                    " -DXMC_GEOMETRY_LANES=64u -DXMC_GEOMETRY_SLOTS=64u"
-                                                    " -DXMC_GEOMETRY_FIFOS=0 -DXMC_GEOMETRY_PARKED_FIFOS=0"
-                                                    " -DXMC_GEOMETRY_OWN=0 -DXMC_GEOMETRY_BUSY=0"
-                                                    " -DXMC_GEOMETRY_PARKED=0 -DXMC_GEOMETRY_WHOLE=0"
-                                                    " -DXMC_GEOMETRY_INDEX0=0 -DXMC_GEOMETRY_INDEX1=0"
-                                                    " -DXMC_GEOMETRY_INDEX2=0 -DXMC_GEOMETRY_INDEX3=0"
-                                                    " -DXMC_GEOMETRY_INDEX4=0"
-                                                  : "");
+             strstr(cases[i].more, "GEOMETRY=77")
+                 ? " -DXMC_GEOMETRY_DATA=0 -DXMC_GEOMETRY_WORDS=0"
+                   " -DXMC_GEOMETRY_MAP=0 -DXMC_GEOMETRY_PAGES=4u -DXMC_GEOMETRY_PRESENT=4u"
+                   " -DXMC_GEOMETRY_LANES=64u -DXMC_GEOMETRY_SLOTS=64u"
+                   " -DXMC_GEOMETRY_FIFOS=0 -DXMC_GEOMETRY_PARKED_FIFOS=0"
+                   " -DXMC_GEOMETRY_OWN=0 -DXMC_GEOMETRY_BUSY=0"
+                   " -DXMC_GEOMETRY_PARKED=0 -DXMC_GEOMETRY_WHOLE=0"
+                   " -DXMC_GEOMETRY_INDEX0=0 -DXMC_GEOMETRY_INDEX1=0"
+                   " -DXMC_GEOMETRY_INDEX2=0 -DXMC_GEOMETRY_INDEX3=0"
+                   " -DXMC_GEOMETRY_INDEX4=0"
+                 : "");
     kernel = build(env, heap, "", empty_kernel, options);
     if (xmcSetKernelArgHeap(kernel, 0, heap) != (cases[i].fits ? CL_SUCCESS : XMC_HEAP_MISMATCH))
       fail_msg("taken for another:%s", cases[i].more);

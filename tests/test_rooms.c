@@ -90,6 +90,8 @@ static xmcHeap *tables(xmc_u32 spans) {
   assert_non_null(heap);
   heap->spans = spans;
   heap->pages = spans * XMC_SPAN_PAGES - 5u;
+  heap->present = heap->pages;
+  heap->present_spans = spans;
   for (k = 0; k < XMC_INDEX_LEVELS; k++) {
     heap->index[k] = at;
     at += ((spans >> 3u * k) / 8u + 1u) * 8u;

@@ -51,6 +51,15 @@ static cl_int do_map(worker *w) { return xmcMapHeap(w->heap, NULL); }
 static cl_int do_unmap(worker *w) { return xmcUnmapHeap(w->heap, NULL); }
 static cl_int do_reset(worker *w) { return xmcResetHeap(w->heap, NULL); }
 
+/* A little each time, as long as the largest size allows; then it is too large. */
+static cl_int do_grow(worker *w) {
+  size_t bytes = 0;
+  cl_int status = xmcGetHeapInfo(w->heap, XMC_HEAP_BYTES, sizeof bytes, &bytes, NULL);
+  if (status == CL_SUCCESS)
+    status = xmcGrowHeap(w->heap, NULL, bytes + 65536);
+  return status == XMC_HEAP_TOO_LARGE ? CL_SUCCESS : status;
+}
+
 static cl_int do_stats(worker *w) {
   xmc_heap_stats stats;
   return xmcGetHeapStats(w->heap, NULL, &stats);
@@ -99,7 +108,7 @@ static cl_int do_info(worker *w) {
   cl_uint name;
   char value[2048];
   cl_int status = CL_SUCCESS;
-  for (name = XMC_HEAP_BACKING; name <= XMC_HEAP_DEBUG && status == CL_SUCCESS; name++)
+  for (name = XMC_HEAP_BACKING; name <= XMC_HEAP_MAX_BYTES && status == CL_SUCCESS; name++)
     status = xmcGetHeapInfo(w->heap, name, sizeof value, value, NULL);
   for (name = XMC_HEAP_REFERENCE_COUNT; name <= XMC_HEAP_ARGUMENT && status == CL_SUCCESS; name++)
     status = xmcGetHeapInfo(w->heap, name, sizeof value, value, NULL);
@@ -129,6 +138,7 @@ static const operation operations[] = {{"malloc, calloc, free", do_malloc, HOST}
                                        {"map", do_map, MAPS},
                                        {"unmap", do_unmap, MAPS},
                                        {"reset", do_reset, RESETS},
+                                       {"grow", do_grow, RESETS},
                                        {"stats", do_stats, READS},
                                        {"check", do_check, READS},
                                        {"for each block", do_for_each, READS},
@@ -173,6 +183,8 @@ static unsigned status_bit(cl_int status) {
 static unsigned may_return(const operation *o, unsigned beside, int debug) {
   if (o->run == do_map || o->run == do_reset)
     return MAPPED;
+  if (o->run == do_grow) /* NO_BLOCK: another one made the heap larger than this one wished */
+    return MAPPED | NO_BLOCK;
   if (o->run == do_unmap)
     return NOT_MAPPED;
   if (o->kind & HOST) /* blocks whose free came after an unmap are lost; a reset may take a block away */
@@ -241,7 +253,7 @@ typedef struct stage {
 } stage;
 
 static void stage_new(test_env *env, stage *s, cl_uint backing, int debug) {
-  const xmc_heap_properties extra[] = {XMC_HEAP_DEBUG, debug, 0};
+  const xmc_heap_properties extra[] = {XMC_HEAP_DEBUG, debug, XMC_HEAP_MAX_BYTES, 6 << 20, 0};
   const char *wish = getenv("XMC_TEST_ROUNDS");
   cl_bool always = CL_FALSE;
   unsigned i;

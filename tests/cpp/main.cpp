@@ -115,6 +115,31 @@ static void test_life(const cl::Context &context, const cl::Device &device) {
   EXPECT(copy() == first() && first.getInfo<XMC_HEAP_REFERENCE_COUNT>() == 2);
 }
 
+static void test_growing(const cl::Context &context, const cl::Device &device) {
+  xmc::Heap heap(context, device, 4 << 20, {XMC_HEAP_MAX_BYTES, 16 << 20});
+  cl_int status = CL_SUCCESS;
+  xmc::Ref<Node> ref;
+  EXPECT(heap.getInfo<XMC_HEAP_MAX_BYTES>() == 16 << 20 && heap.getInfo<XMC_HEAP_BYTES>() == 4 << 20);
+  {
+    xmc::Mapping map(heap);
+    Node *node = map.allocate<Node>();
+    node->value = 42;
+    ref = map.ref(node);
+    CALL(status, status = heap.grow(16 << 20));
+    EXPECT(status == XMC_HEAP_MAPPED);
+  }
+  EXPECT(heap.grow(16 << 20) == CL_SUCCESS && heap.getInfo<XMC_HEAP_BYTES>() == 16 << 20);
+  {
+    xmc::Mapping map(heap);
+    EXPECT(map[ref].value == 42 && map.allocate<char>(10 << 20) != nullptr);
+  }
+  xmc_heap_stats stats = heap.stats();
+  EXPECT(heap.check() == CL_SUCCESS && stats.high_water_bytes > 10 << 20 && stats.reclaimable_bytes == 0);
+  EXPECT(stats.failed_bytes == 0);
+  CALL(status, status = heap.grow((16 << 20) + 1));
+  EXPECT(status == XMC_HEAP_TOO_LARGE);
+}
+
 static void test_mapping(const xmc::Heap &heap) {
   cl_int status = CL_SUCCESS;
   {
@@ -196,6 +221,7 @@ static void test_device(const cl::Device &device) {
   xmc::Heap heap(context, device, 4 << 20);
   test_list(context, queue, heap);
   test_life(context, device);
+  test_growing(context, device);
   test_mapping(heap);
   test_inspect(heap);
   test_errors(context, device, heap);

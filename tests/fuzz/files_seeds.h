@@ -3,8 +3,9 @@
 #ifndef XMC_FUZZ_FILES_SEEDS_H
 #define XMC_FUZZ_FILES_SEEDS_H
 
-static xmcHeap *new_heap(size_t bytes, xmc_u32 slots, int exact, xmc_u32 coalescing) {
-  xmc_layout_request request = {slots, 64, exact, 0xfffffffcu, coalescing, XMC_DEBUG, XMC_SIMT};
+/* `most`: it can grow up to so many; 0: it cannot */
+static xmcHeap *growing_heap(size_t bytes, size_t most, xmc_u32 slots, int exact, xmc_u32 coalescing) {
+  xmc_layout_request request = {slots, 64, exact, 0xfffffffcu, coalescing, XMC_DEBUG, XMC_SIMT, most};
   xmcHeap header, *heap = NULL;
   if (bytes) {
     if (!xmc_layout(&header, bytes, &request))
@@ -22,6 +23,10 @@ static xmcHeap *new_heap(size_t bytes, xmc_u32 slots, int exact, xmc_u32 coalesc
   xmc_init_part(heap, 0, 1);
   xmc_init_open(heap);
   return heap;
+}
+
+static xmcHeap *new_heap(size_t bytes, xmc_u32 slots, int exact, xmc_u32 coalescing) {
+  return growing_heap(bytes, 0, slots, exact, coalescing);
 }
 
 static size_t some_size(uint32_t r) {
@@ -78,8 +83,9 @@ static fuzz_heap make(uint32_t seed) {
     age(made.heap, 300, 1, 15);
     age(made.heap, 100, 9, 9);
     break;
-  default: /* on GPUs with places of their own for sub-groups */
-    made.heap = new_heap(XMC_SIMT ? (size_t)9 << 20 : 0, 64, 0, XMC_COALESCE_CLASS);
+  default: /* that can grow; on GPUs with places of their own for sub-groups */
+    made.heap = growing_heap(XMC_SIMT ? (size_t)4 << 20 : 700000,
+                             XMC_SIMT ? (size_t)9 << 20 : (size_t)3 << 20, 64, 0, XMC_COALESCE_CLASS);
     age(made.heap, 200, 3, 14);
   }
   return made;

@@ -36,13 +36,14 @@ static inline void core_step(void) {
 #define CORE_GEOMETRY_NUMBER 1u
 static struct {
   uint64_t data, words, index[5], busy, parked, whole;
-  uint32_t map, pages, lanes, slots, fifos, parked_fifos, own;
+  uint32_t map, pages, present, lanes, slots, fifos, parked_fifos, own;
 } core_geometry;
 #define XMC_GEOMETRY CORE_GEOMETRY_NUMBER
 #define XMC_GEOMETRY_DATA core_geometry.data
 #define XMC_GEOMETRY_WORDS core_geometry.words
 #define XMC_GEOMETRY_MAP core_geometry.map
 #define XMC_GEOMETRY_PAGES core_geometry.pages
+#define XMC_GEOMETRY_PRESENT core_geometry.present
 #define XMC_GEOMETRY_LANES core_geometry.lanes
 #define XMC_GEOMETRY_SLOTS core_geometry.slots
 #define XMC_GEOMETRY_FIFOS core_geometry.fifos
@@ -72,6 +73,7 @@ static inline void core_geometry_set(const xmcHeap *heap) {
   core_geometry.words = heap->words;
   core_geometry.map = heap->page_map;
   core_geometry.pages = heap->pages;
+  core_geometry.present = heap->present;
   core_geometry.lanes = heap->lanes;
   core_geometry.slots = heap->slots;
   core_geometry.fifos = xmc_fifos_count(heap->fifo_table[0]);
@@ -89,6 +91,8 @@ static inline void core_geometry_set(const xmcHeap *heap) {
 }
 #endif
 
+static xmc_u64 core_max_bytes; /* heaps that are made can grow up to this */
+
 /* A heap as the host library would make it; slots 0 … or CORE_SLOTS_DEFAULT. Free with core_heap_free. */
 static inline xmcHeap *core_heap(size_t bytes, xmc_u32 slots, xmc_u32 fifo_start, xmc_u32 coalescing) {
   xmc_layout_request request;
@@ -100,6 +104,7 @@ static inline xmcHeap *core_heap(size_t bytes, xmc_u32 slots, xmc_u32 fifo_start
   request.simt = XMC_SIMT;
   request.fifo_start = fifo_start;
   request.coalescing = coalescing;
+  request.max_bytes = core_max_bytes;
   assert_non_null(heap);
   memset(heap, 0xa5, bytes); /* whatever was there */
   assert_int_equal(xmc_layout(&header, bytes, &request), 1);

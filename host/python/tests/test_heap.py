@@ -107,6 +107,30 @@ def test_released_with_the_object(context, queue, refs):
     assert np.all(refs.get() > 0)
 
 
+def test_grow(context, queue, refs):
+    heap = xmc.Heap(context, 4 << 20, max_nbytes=32 << 20)
+    program = heap.program(NODE_SOURCE).build()
+    program.take(queue, refs.shape, None, heap, refs.data, np.uint32(20000))
+    before = heap.stats(queue)
+    refused = np.count_nonzero(refs.get() == 0)
+    assert (heap.nbytes, heap.max_nbytes, before.failed_requests) == (4 << 20, 32 << 20, refused)
+    assert before.failed_bytes == refused * 20000 > 0
+    with pytest.raises(xmc.Error, match="XMC_HEAP_TOO_LARGE"):
+        heap.grow((32 << 20) + 1)
+    with pytest.raises(xmc.Error, match="CL_INVALID_VALUE"):
+        heap.grow(1 << 20)
+    heap.grow(32 << 20, queue)
+    heap.check(queue)
+    assert (heap.nbytes, heap.stats().live_blocks) == (32 << 20, before.live_blocks)
+    with heap.mapped(queue) as m:
+        assert m.malloc(16 << 20)
+    program.give(queue, refs.shape, None, heap, refs.data)
+    stats = heap.stats(queue)
+    assert (stats.live_blocks, stats.invalid_frees, stats.double_frees) == (1, 0, 0)
+    assert (16 << 20) < stats.high_water_bytes < (32 << 20)
+    assert stats.reclaimable_bytes <= stats.free_bytes
+
+
 def test_reset(heap, program, queue, refs):
     program.take(queue, refs.shape, None, heap, refs.data, np.uint32(100))
     heap.reset(queue)

@@ -35,12 +35,15 @@ typedef struct sample_description {
   int (*run)(sample *s); /* returns 0 if the result is right */
 } sample_description;
 
+/* How large the heap can grow, for samples that set this before sample_main; 0: it cannot */
+static double sample_max_mib;
+
 #define CHECK(call) sample_check((call), #call)
 static inline void sample_check(cl_int status, const char *call) {
   if (status == CL_SUCCESS)
     return;
   fprintf(stderr, "%s: %s\n", call, xmcErrorString(status));
-  if (status == CL_MEM_OBJECT_ALLOCATION_FAILURE)
+  if (status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == XMC_HEAP_TOO_SMALL)
     fprintf(stderr, "out of memory: use a larger heap (--heap MIB)\n");
   exit(1);
 }
@@ -94,17 +97,14 @@ static inline void sample_read(sample *s, cl_mem buffer, void *to, size_t bytes)
   CHECK(clEnqueueReadBuffer(s->queue, buffer, CL_TRUE, 0, bytes, to, 0, NULL, NULL));
 }
 
-/* Runs a kernel over at least `items` work-items and waits. Its first argument is the heap. The others follow, and
- * `format` has a letter for each: m cl_mem, u cl_uint, U cl_ulong. */
-static inline void sample_launch(sample *s, const char *name, size_t items, const char *format, ...) {
+static inline void sample_vlaunch(sample *s, const char *name, size_t items, const char *format,
+                                  va_list list) {
   cl_int e;
   cl_kernel kernel = clCreateKernel(s->program, name, &e);
   size_t local = items < 64 ? items : 64, global = (items + local - 1) / local * local;
   cl_uint i;
-  va_list list;
   CHECK(e);
   CHECK(xmcSetKernelArgHeap(kernel, 0, s->heap));
-  va_start(list, format);
   for (i = 1; *format; format++, i++) {
     if (*format == 'm') {
       cl_mem buffer = va_arg(list, cl_mem);
@@ -117,10 +117,26 @@ static inline void sample_launch(sample *s, const char *name, size_t items, cons
       CHECK(clSetKernelArg(kernel, i, sizeof wide, &wide));
     }
   }
-  va_end(list);
   CHECK(clEnqueueNDRangeKernel(s->queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL));
   CHECK(clFinish(s->queue));
   clReleaseKernel(kernel);
+}
+
+/* Runs a kernel over at least `items` work-items and waits. Its first argument is the heap. The others follow, and
+ * `format` has a letter for each: m cl_mem, u cl_uint, U cl_ulong. Requests may find no room. */
+static inline void sample_try(sample *s, const char *name, size_t items, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  sample_vlaunch(s, name, items, format, list);
+  va_end(list);
+}
+
+/* The same for a kernel whose requests all have to be granted */
+static inline void sample_launch(sample *s, const char *name, size_t items, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  sample_vlaunch(s, name, items, format, list);
+  va_end(list);
   sample_check_room(s, name);
 }
 
@@ -150,6 +166,8 @@ static inline void sample_build(sample *s, const char *source) {
 
 static inline int sample_on(cl_device_id device, const sample_description *d, double mib, int argc,
                             char **argv) {
+  const xmc_heap_properties properties[] = {
+      XMC_HEAP_MAX_BYTES, (xmc_heap_properties)((sample_max_mib > mib ? sample_max_mib : 0) * (1 << 20)), 0};
   sample s = {.device = device, .argc = argc, .argv = argv};
   cl_int e;
   int differs;
@@ -157,7 +175,7 @@ static inline int sample_on(cl_device_id device, const sample_description *d, do
   CHECK(e);
   s.queue = clCreateCommandQueue(s.context, device, 0, &e);
   CHECK(e);
-  s.heap = xmcCreateHeap(s.context, device, NULL, (size_t)(mib * (1 << 20)), &e);
+  s.heap = xmcCreateHeap(s.context, device, properties, (size_t)(mib * (1 << 20)), &e);
   CHECK(e);
   sample_build(&s, d->source);
   differs = d->run(&s);

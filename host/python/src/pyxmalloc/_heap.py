@@ -45,6 +45,7 @@ class Heap:
     :param coalescing: how requests that the lanes of a sub-group make together are served.
     :param fifos: FIFOs a size class; 0: none; None: the library's choice.
     :param debug: debug level, 0 to 3; ``cl/debug.cl`` says what each finds and costs.
+    :param max_nbytes: how large :meth:`grow` can make it; None: it cannot grow. Metadata is as of that size.
     :param fifo_start: first sequence number of every FIFO, to test their wrap-around.
 
     Errors are raised as :class:`Error`. Methods that take a queue first wait for everything in it; None means a queue
@@ -65,6 +66,7 @@ class Heap:
         coalescing: Coalescing = Coalescing.CLASS,
         fifos: int | None = None,
         debug: int = 0,
+        max_nbytes: int | None = None,
         fifo_start: int = 0,
     ) -> None:
         properties = {
@@ -73,6 +75,7 @@ class Heap:
             Property.FIFOS: -1 if fifos is None else fifos,
             Property.FIFO_START: fifo_start,
             Property.DEBUG: debug,
+            Property.MAX_BYTES: max_nbytes or 0,
         }
         self._open(lib.xmcCreateHeap, context, device, properties, nbytes)
 
@@ -132,6 +135,12 @@ class Heap:
     def reset(self, queue: cl.CommandQueue | None = None) -> None:
         """Forgets every block and every count."""
         lib.xmcResetHeap(self.handle, self.queue_of(queue))
+
+    def grow(self, nbytes: int, queue: cl.CommandQueue | None = None) -> None:
+        """Makes the heap ``nbytes`` large, metadata included, up to :attr:`max_nbytes`. Every block stays where its
+        reference says; pointers into the heap, :attr:`buffer` and a default heap's binding are void. Kernels of
+        :meth:`program` take the heap anew at each call."""
+        lib.xmcGrowHeap(self.handle, self.queue_of(queue), nbytes)
 
     def save(self, path: Path, queue: cl.CommandQueue | None = None) -> None:
         """Writes the heap, which must be quiet, to a file; only what is in use takes room there."""
@@ -294,6 +303,11 @@ class Heap:
     def nbytes(self) -> int:
         """The heap's size, metadata included."""
         return int(self._info(Info.BYTES, ctypes.c_size_t))
+
+    @property
+    def max_nbytes(self) -> int:
+        """How large :meth:`grow` can make the heap."""
+        return int(self._info(Property.MAX_BYTES, ctypes.c_ssize_t))
 
     @property
     def metadata_bytes(self) -> int:

@@ -87,6 +87,12 @@ class Stats:
     use_after_frees: int
     """Debug heaps from level 2: blocks handed out that were written to after their free."""
     first_use_after_free: int
+    failed_bytes: int
+    """Bytes asked for by all requests that failed, as a heap may have to grow by."""
+    high_water_bytes: int
+    """Pages that ever were in use since creation or reset: a bound on what was in use at once."""
+    reclaimable_bytes: int
+    """Pages in use in which no block is live: requests of any size get them when free pages are used up."""
     classes: dict[int, int]
     """The size of a block of each size class: how many are live. Classes without live blocks are left out."""
 

@@ -44,6 +44,7 @@ class Property(enum.IntEnum):
     FIFOS = 0x5803
     FIFO_START = 0x5804
     DEBUG = 0x5805
+    MAX_BYTES = 0x5806
 
 
 class Info(enum.IntEnum):
@@ -119,6 +120,9 @@ class CStats(ctypes.Structure):
         ("first_red_zone_error", c_uint64),
         ("use_after_frees", c_uint64),
         ("first_use_after_free", c_uint64),
+        ("failed_bytes", c_uint64),
+        ("high_water_bytes", c_uint64),
+        ("reclaimable_bytes", c_uint64),
     ]
 
 
@@ -164,6 +168,7 @@ _functions: dict[str, tuple[Any, list[Any]]] = {
     "xmcLoadHeap": (_heap, [c_void_p, c_void_p, POINTER(ctypes.c_ssize_t), c_char_p, _status_ret]),
     "xmcReleaseHeap": (_status, [_heap]),
     "xmcResetHeap": (_status, [_heap, _queue]),
+    "xmcGrowHeap": (_status, [_heap, _queue, c_size_t]),
     "xmcSaveHeap": (_status, [_heap, _queue, c_char_p]),
     "xmcSetKernelArgHeap": (_status, [c_void_p, c_uint32, _heap]),
     "xmcBindDefaultHeap": (_status, [c_void_p, _heap, _queue]),
