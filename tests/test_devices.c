@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Devices: what the library tells of one, parts of one (sub-devices), and two in one context. */
 #include "support/harness.h"
+#include "text.h"
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,16 +125,16 @@ static void limits(test_env *env) {
 
 /* A usable device's: test_report.c has the others. */
 static void report(test_env *env) {
-  char text[8192], number[32];
-  size_t size = 0, least = 0;
+  char text[8192], sizes[128], a[XMC_TEXT_BYTES], b[XMC_TEXT_BYTES];
+  size_t size = 0, least = 0, most = 0;
   CL_OK(xmcGetDeviceReport(env->context, env->device->id, sizeof text, text, &size));
   assert_int_equal(size, strlen(text) + 1);
   assert_non_null(strstr(text, env->device->name));
   assert_non_null(strstr(text, "computes right: taken"));
   assert_non_null(strstr(text, "-cl-std="));
-  CL_OK(xmcGetHeapLimits(NULL, env->device->id, NULL, &least, NULL));
-  snprintf(number, sizeof number, " %zu ", least);
-  assert_non_null(strstr(text, number));
+  CL_OK(xmcGetHeapLimits(NULL, env->device->id, NULL, &least, &most));
+  snprintf(sizes, sizeof sizes, "of %s to %s,", xmc_text_size(a, least), xmc_text_size(b, most));
+  assert_non_null(strstr(text, sizes));
   assert_null(strstr(text, "XMC_DEVICE_UNUSABLE"));
 }
 
