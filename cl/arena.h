@@ -219,6 +219,7 @@ typedef struct xmcHeap {
   xmc_u64 use_after_frees;
   xmc_u64 first_use_after_free;
   xmc_u64 failed_bytes; /* any heap; of requests up to XMC_MAX_PAGES */
+  xmc_u64 regions;      /* made so far (regions/region.h) */
 } xmcHeap;
 
 /* In programs xmcHeap stands for a name that holds what the program was built for, such as xmcHeap_14_0_2: so the

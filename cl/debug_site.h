@@ -11,8 +11,11 @@
 #define xmcCalloc(heap, count, size) xmc_debug_calloc(heap, count, size, XMC_SITE)
 #define xmcRealloc(heap, ptr, size) xmc_debug_realloc(heap, ptr, size, XMC_SITE)
 #define xmcAlignedAlloc(heap, alignment, size) xmc_debug_aligned(heap, alignment, size, XMC_SITE)
+#define xmcRegionMalloc(heap, region, size) xmc_debug_region_malloc(heap, region, size, XMC_SITE)
 #if defined(__OPENCL_C_VERSION__)
 #define xmcMallocWorkGroup(heap, size, scratch) ((void)(scratch), xmc_debug_malloc(heap, size, XMC_SITE))
+#define xmcRegionMallocWorkGroup(heap, region, size, scratch) \
+  ((void)(scratch), xmc_debug_region_malloc(heap, region, size, XMC_SITE))
 #if XMC_HAS_SUBGROUPS
 #define xmcMallocSubGroup(heap, size) xmc_debug_malloc(heap, size, XMC_SITE)
 #endif

@@ -7,10 +7,11 @@
  *   xmc_load_row(p, &a, &b, &c): relaxed, a word at a multiple of 16 bytes and the two halves of the next, all at once
  *   xmc_store_two64(p, a, b): relaxed, two words at a multiple of 16 bytes
  *   xmc_load_four (plain; four words at a multiple of 16 bytes, all at once),
- *   xmc_load_fixed64 (plain: fields of the header that never change), xmc_load_near32 (relaxed, but may be as old as
+ *   xmc_load_fixed64 (plain: fields of the header that never change), xmc_load_near32/64 (relaxed, but may be as old as
  *   the caller's last acquire), xmc_load_four_if(ask, …): zeros unless ask
  *   xmc_or_release64, xmc_and_acquire64, xmc_exchange_acq_rel64,
- *   xmc_cas_hint32/64, xmc_or_hint64, xmc_and_hint64, xmc_add_relaxed64, xmc_add_acq_rel64
+ *   xmc_cas_hint32/64, xmc_or_hint64, xmc_and_hint64, xmc_add_hint64, xmc_add_relaxed64,
+ *   xmc_add_acq_rel64
  *     at device scope; read-modify-writes return the old value; hints order as acquire and release do, for
  *     callers whose next access depends on that value
  *   xmc_mul_high64, xmc_popcount32, xmc_lowest32, xmc_lowest64, xmc_highest32 (argument not 0)
@@ -18,6 +19,7 @@
  *                         (PoCL inlines whatever asks for ids, so that nothing below may)
  *   xmc_slot_hint(me, slots)  the FIFO slot of the caller, below `slots`: two work-items that run at the same
  *                         time should get two; only speed depends on it
+ *   xmc_near_slot(me, slots)  the same for `slots`, a power of two, where all that share a first cache get one slot
  *   xmc_any_number(me)    differs between callers and calls, to spread searches
  *   xmc_work_item()       global linear id, for reports; but for XMC_SIMT, xmc_group_work_item(): of the group's first one
  * and, where XMC_SIMT is 1, for work-items in lock step, from any control flow:
@@ -28,6 +30,7 @@
  *   xmc_retire_or_hint64(p, used, retired, bits, &was): a CAS and a fetch-or on one word, at the same time, as hints
  *   xmc_lanes_share(m, lane, &a, &b): a and b of that lane of m, and what it acquired; m is the set of callers
  *   xmc_full_shuffle32(m, value, n): value of m's n-th lane (from 0), and what it acquired; m is the set of callers, 32
+ *   xmc_lanes_ballot(m, predicate): lanes of m, the set of callers, for which it is so
  *   xmc_lanes_any(predicate): for lanes that leave a loop together; may be the lane's own predicate
  *   xmc_shuffle32(m, value, lane), xmc_lanes_or32(m, value), xmc_lanes_sync(m): m is the set of callers
  *

@@ -3,8 +3,8 @@
  *
  * XMC_HOST_STEP() stands before every atomic; tests define it to switch threads there, and XMC_HOST_THREAD()
  * as a number of the thread, from 1. XMC_HOST_LANES names a header with the lanes of sub-groups, the slot and any
- * number, for tests that run threads in lock step (XMC_SIMT 1). XMC_HOST_NEAR(p) is what xmc_load_near32 reads, which on
- * devices may be older than the last store.
+ * number, for tests that run threads in lock step (XMC_SIMT 1). XMC_HOST_NEAR(p) and
+ * XMC_HOST_NEAR64(p) are what xmc_load_near32 and xmc_load_near64 read, which on devices may be older than the last store.
  */
 #ifndef XMC_PLATFORM_HOST_H
 #define XMC_PLATFORM_HOST_H
@@ -64,12 +64,17 @@ XMC_HOST_RMW(xmc_or_hint64, or, __ATOMIC_ACQ_REL)
 XMC_HOST_RMW(xmc_and_hint64, and, __ATOMIC_ACQ_REL)
 XMC_HOST_RMW(xmc_add_relaxed64, add, __ATOMIC_RELAXED)
 XMC_HOST_RMW(xmc_add_acq_rel64, add, __ATOMIC_ACQ_REL)
+XMC_HOST_RMW(xmc_add_hint64, add, __ATOMIC_ACQ_REL)
 
 XMC_FN xmc_u64 xmc_load_fixed64(const xmc_u64 *p) { return *p; }
 #ifndef XMC_HOST_NEAR
 #define XMC_HOST_NEAR(p) xmc_load_relaxed32(p)
 #endif
 XMC_FN xmc_u32 xmc_load_near32(const xmc_u32 *p) { return XMC_HOST_NEAR(p); }
+#ifndef XMC_HOST_NEAR64
+#define XMC_HOST_NEAR64(p) xmc_load_relaxed64(p)
+#endif
+XMC_FN xmc_u64 xmc_load_near64(const xmc_u64 *p) { return XMC_HOST_NEAR64(p); }
 XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c, xmc_u64 *d) {
   *a = p[0];
   *b = p[1];
@@ -104,6 +109,7 @@ XMC_FN xmc_u64 xmc_work_item(void) { return XMC_HOST_THREAD(); }
 #else
 XMC_FN xmc_u32 xmc_caller(void) { return XMC_HOST_THREAD() * 2654435769u; }
 XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) { return (xmc_u32)(((xmc_u64)me * slots) >> 32); }
+XMC_FN xmc_u32 xmc_near_slot(xmc_u32 me, xmc_u32 slots) { return xmc_slot_hint(me, slots); }
 XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
   (void)me;
   return 0;

@@ -38,6 +38,7 @@ XMC_PTX_LOAD(xmc_load_acquire64, xmc_u64, "l", "ld.acquire.gpu.global.u64")
  * each time, and one after the other (10 % of an allocation). */
 XMC_PTX_LOAD(xmc_load_fixed64, xmc_u64, "l", "ld.global.u64")
 XMC_PTX_LOAD(xmc_load_near32, xmc_u32, "r", "ld.relaxed.cta.global.u32")
+XMC_PTX_LOAD(xmc_load_near64, xmc_u64, "l", "ld.relaxed.cta.global.u64")
 XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c, xmc_u64 *d) {
   xmc_u64 w, x, y, z;
   __asm volatile("ld.global.v2.u64 {%0, %1}, [%4]; ld.global.v2.u64 {%2, %3}, [%4 + 16];"
@@ -96,6 +97,7 @@ XMC_PTX_RMW(xmc_or_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.or.b64")
 XMC_PTX_RMW(xmc_and_hint64, xmc_u64, "l", "atom.acquire.gpu.global.and.b64")
 XMC_PTX_RMW(xmc_add_relaxed64, xmc_u64, "l", "atom.relaxed.gpu.global.add.u64")
 XMC_PTX_RMW(xmc_add_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.add.u64")
+XMC_PTX_RMW(xmc_add_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.add.u64")
 
 /* The multiprocessor and its warp: one FIFO for each resident sub-group. Both may change while a kernel
  * runs (preemption), which only costs speed. */
@@ -107,6 +109,13 @@ XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) {
   (void)me;
   slot = sm * 64u + warp;
   return slot < slots ? slot : mul_hi(slot * 2654435769u, slots); /* no division: it costs five registers */
+}
+/* Multiprocessors share no slot as long as there are enough. */
+XMC_FN xmc_u32 xmc_near_slot(xmc_u32 me, xmc_u32 slots) {
+  xmc_u32 sm;
+  __asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  (void)me;
+  return sm & (slots - 1u);
 }
 /* A number that differs between callers and calls (paper 2011, section 5.2: thread, block and clock) */
 XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
@@ -182,6 +191,15 @@ XMC_FN int xmc_lanes_any(int predicate) {
                  : "r"(predicate), "r"(here)
                  : "memory");
   return r != 0;
+}
+/* The lanes of m, which all call, for which it is so */
+XMC_FN xmc_lanes xmc_lanes_ballot(xmc_lanes m, int predicate) {
+  xmc_lanes r;
+  __asm volatile("{ .reg .pred q; setp.ne.s32 q, %1, 0; vote.sync.ballot.b32 %0, q, %2; }"
+                 : "=r"(r)
+                 : "r"(predicate), "r"(m)
+                 : "memory");
+  return r;
 }
 /* Only if `ask`; else it returns `expected`. Without a branch: no lane leaves the others. */
 XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {

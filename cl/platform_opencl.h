@@ -8,6 +8,7 @@
 #if !XMC_NVIDIA
 XMC_FN xmc_u64 xmc_load_fixed64(XMC_GLOBAL const xmc_u64 *p) { return *p; }
 XMC_FN xmc_u32 xmc_load_near32(XMC_GLOBAL const xmc_u32 *p) { return xmc_load_relaxed32(p); }
+XMC_FN xmc_u64 xmc_load_near64(XMC_GLOBAL const xmc_u64 *p) { return xmc_load_relaxed64(p); }
 XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c, xmc_u64 *d) {
   *a = p[0];
   *b = p[1];
@@ -68,6 +69,7 @@ XMC_FN xmc_u32 xmc_caller(void) {
 #endif
 }
 XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) { return (xmc_u32)((xmc_u64)me * slots >> 32); }
+XMC_FN xmc_u32 xmc_near_slot(xmc_u32 me, xmc_u32 slots) { return xmc_slot_hint(me, slots); }
 /* On CPU devices few search at the same time: the lowest pages are the warmest. */
 XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) { return XMC_SIMT ? me : 0; }
 #endif
@@ -103,6 +105,7 @@ XMC_FN void xmc_lanes_sync(xmc_lanes m) {
   mem_fence(CLK_GLOBAL_MEM_FENCE);
 }
 XMC_FN int xmc_lanes_any(int predicate) { return predicate; }
+XMC_FN xmc_lanes xmc_lanes_ballot(xmc_lanes m, int predicate) { return m & xmc_lanes_that(predicate); }
 XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
   xmc_lanes_sync(m);
   *a = xmc_shuffle32(m, *a, lane);

@@ -76,4 +76,5 @@ XMC_ATOM_RMW(xmc_or_hint64, atom_or, XMC_FENCE(), XMC_FENCE())
 XMC_ATOM_RMW(xmc_and_hint64, atom_and, XMC_FENCE(), XMC_FENCE())
 XMC_ATOM_RMW(xmc_add_relaxed64, atom_add, , )
 XMC_ATOM_RMW(xmc_add_acq_rel64, atom_add, XMC_FENCE(), XMC_FENCE())
+XMC_ATOM_RMW(xmc_add_hint64, atom_add, XMC_FENCE(), XMC_FENCE())
 #endif

@@ -51,4 +51,5 @@ XMC_C11_RMW(xmc_or_hint64, or, memory_order_acq_rel)
 XMC_C11_RMW(xmc_and_hint64, and, memory_order_acq_rel)
 XMC_C11_RMW(xmc_add_relaxed64, add, memory_order_relaxed)
 XMC_C11_RMW(xmc_add_acq_rel64, add, memory_order_acq_rel)
+XMC_C11_RMW(xmc_add_hint64, add, memory_order_acq_rel)
 #endif

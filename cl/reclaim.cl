@@ -41,7 +41,7 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page)
   end = cls;
   cls = xmc_map_class(end);
   if (cls >= XMC_CLASSES || xmc_map_back(end))
-    return cls >= XMC_CLASSES && cls != XMC_CLASS_MEMORYBLOCK && cls != XMC_CLASS_BODY;
+    return cls == XMC_CLASS_NONE;
   /* A slab's from the last one down, then the slab; that is watched first, for who takes a place now sees it there
    * (full_group.cl). */
   if (xmc_class_is_small(cls)) {

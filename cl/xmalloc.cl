@@ -279,6 +279,9 @@ XMC_FN XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignme
 #include "debug.cl"
 #endif
 
+#include "regions/region_debug.cl"
+#include "regions/calls.cl"
+
 /* References: offsets in the arena, the same on host and device, in every process; 0 is NULL. Pointers
  * are not checked. */
 typedef xmc_u64 xmcRef;
@@ -323,6 +326,7 @@ XMC_FN xmcRef xmcCompareExchangeRef(volatile XMC_GLOBAL xmcRef *place, xmcRef ex
 
 #if defined(__OPENCL_C_VERSION__)
 #include "collective.cl"
+#include "regions/work_group.cl"
 #endif
 #include "debug_site.h"
 #endif

@@ -3,13 +3,13 @@
 #
 #   cmake -DINPUT=cl/xmalloc.cl "-DPATHS=cl;host" -DNAME=xmc_source_library -DOUTPUT=library.c -P EmbedSource.cmake
 #
-# Each `#include "file"` becomes the file's text, the first time; sources guard themselves, so that a later
+# Each `#include "file"`, found beside the file that has it or in PATHS, becomes the file's text, the first time; sources guard themselves, so that a later
 # one adds nothing. Files in SKIP count as included already. `#include <...>` is for the host and goes. `#line` keeps file names and line numbers in
 # the compiler's messages. The result is an array of bytes, for which C has no length limit.
 cmake_minimum_required(VERSION 3.20)
 
-function(find_source name result)
-  foreach(path IN LISTS PATHS)
+function(find_source name folder result)
+  foreach(path IN ITEMS ${folder} LISTS PATHS)
     if(EXISTS "${path}/${name}")
       set(${result} "${path}/${name}" PARENT_SCOPE)
       return()
@@ -21,6 +21,7 @@ endfunction()
 # Appends `file` to `flat`, which always ends without a newline.
 function(flatten file)
   get_filename_component(name "${file}" NAME)
+  get_filename_component(folder "${file}" DIRECTORY)
   file(READ "${file}" rest)
   string(PREPEND rest "\n") # every directive follows a newline; it also ends the #line in front
   set(line 0)
@@ -41,7 +42,7 @@ function(flatten file)
     string(LENGTH "${newlines}" n)
     math(EXPR line "${line} + ${n} + 1") # of the directive
     if(directive MATCHES "^#include \"([^\"]+)\"")
-      find_source("${CMAKE_MATCH_1}" included)
+      find_source("${CMAKE_MATCH_1}" "${folder}" included)
       if(NOT included IN_LIST seen)
         list(APPEND seen "${included}")
         flatten("${included}")

@@ -18,7 +18,8 @@ if(XMALLOC_BUILD_TOOLS)
   install(TARGETS xmc-info xmc-heap RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 endif()
 install(FILES include/xmalloc.h include/xmalloc.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
-install(FILES ${XMALLOC_CL_FILES} DESTINATION ${CMAKE_INSTALL_DATADIR}/xmalloc/cl COMPONENT development)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/cl/ DESTINATION ${CMAKE_INSTALL_DATADIR}/xmalloc/cl COMPONENT development
+        FILES_MATCHING PATTERN "*.cl" PATTERN "*.h")
 if(NOT XMALLOC_DEB) # cmake/Packages.cmake
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 endif()

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The live blocks of a heap, one by one, and as a report of leaks. */
 #include "inspect.h"
+#include "regions.h"
 #include "text.h"
 #include <stdlib.h>
 #include <string.h>
@@ -41,14 +42,24 @@ static void tell_superblock(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 
 
 void xmc_blocks_meta(xmcHeap *meta, const xmc_debug_block *debug, xmc_block_callback callback, void *data) {
   xmc_block_walk walk = {meta, debug, callback, data, 0};
+  xmc_region_sum *regions = NULL, *region;
+  size_t count = 0;
   xmc_run run;
   xmc_u32 page;
+  xmc_regions_read(meta, &regions,
+                   &count); /* without host memory a region is told with its header's pages only */
   for (page = 0; page < meta->present && !walk.stop; page += run.pages) {
     run = xmc_walk_run(meta, page);
     if (run.kind == XMC_RUN_MEMORYBLOCK)
       tell(&walk, (xmc_u64)page << XMC_PAGE_SHIFT, (xmc_u64)run.pages << XMC_PAGE_SHIFT, XMC_BLOCK_OF_PAGES);
+    if (run.kind == XMC_RUN_REGION) {
+      region = xmc_region_of_tag(regions, count, xmc_room_tag(*xmc_room_of(meta, page)));
+      tell(&walk, (xmc_u64)page << XMC_PAGE_SHIFT, (region ? region->pages : run.pages) << XMC_PAGE_SHIFT,
+           XMC_BLOCK_OF_REGION);
+    }
     xmc_walk_superblocks(meta, &run, tell_superblock, &walk);
   }
+  free(regions);
 }
 
 cl_int xmc_visit_meta(xmc_heap heap, cl_command_queue queue, int blocks, xmc_meta_visitor visit, void *data) {
@@ -108,15 +119,17 @@ cl_int xmcForEachBlockSized(xmc_heap heap, cl_command_queue queue, size_t size, 
 
 typedef struct xmc_leaks {
   xmc_u64 blocks, bytes;
-  xmc_u64 class_blocks[XMC_STATS_CLASSES + 1],
-      class_bytes[XMC_STATS_CLASSES + 1]; /* the last: Memoryblocks */
+  xmc_u64 class_blocks[XMC_STATS_CLASSES + 2],
+      class_bytes[XMC_STATS_CLASSES + 2]; /* the last: Memoryblocks, and regions */
   xmc_block first[XMC_LEAKS_SHOWN];
   char files[XMC_LEAKS_SHOWN][32]; /* of these: a block is valid during its callback only */
 } xmc_leaks;
 
 static int CL_CALLBACK count_leak(const xmc_block *block, void *data) {
   xmc_leaks *leaks = data;
-  xmc_u32 i = block->size_class < XMC_STATS_CLASSES ? block->size_class : XMC_STATS_CLASSES;
+  xmc_u32 i = block->size_class < XMC_STATS_CLASSES
+                  ? block->size_class
+                  : XMC_STATS_CLASSES + (block->size_class == XMC_BLOCK_OF_REGION);
   if (leaks->blocks < XMC_LEAKS_SHOWN) {
     leaks->first[leaks->blocks] = *block;
     snprintf(leaks->files[leaks->blocks], sizeof leaks->files[0], "%s", block->file ? block->file : "");
@@ -140,8 +153,9 @@ void xmc_leaks_meta(xmcHeap *meta, const xmc_debug_block *debug, FILE *file) {
   fprintf(file, "XMalloc: %s %s still allocated, %s bytes\n", xmc_text_count(a, leaks.blocks),
           leaks.blocks == 1 ? "block is" : "blocks are", xmc_text_count(b, leaks.bytes));
   fprintf(file, "  block size        blocks           bytes\n");
-  for (i = 0; i <= XMC_STATS_CLASSES; i++) {
-    char size[2 * XMC_TEXT_BYTES] = "whole pages";
+  for (i = 0; i < XMC_STATS_CLASSES + 2u; i++) {
+    char size[2 * XMC_TEXT_BYTES];
+    snprintf(size, sizeof size, "%s", i > XMC_STATS_CLASSES ? "regions" : "whole pages");
     if (i < XMC_STATS_CLASSES)
       snprintf(size, sizeof size, "%s B", xmc_text_count(a, xmc_class_bytes(i)));
     if (leaks.class_blocks[i])
@@ -151,7 +165,8 @@ void xmc_leaks_meta(xmcHeap *meta, const xmc_debug_block *debug, FILE *file) {
   fprintf(file, "  the first, by reference:\n");
   for (i = 0; i < XMC_LEAKS_SHOWN && i < leaks.blocks; i++) {
     const xmc_block *block = &leaks.first[i];
-    fprintf(file, "  0x%llx: %s bytes", (unsigned long long)block->ref, xmc_text_count(a, block->size));
+    fprintf(file, "  0x%llx: %s%s bytes", (unsigned long long)block->ref,
+            block->size_class == XMC_BLOCK_OF_REGION ? "a region of " : "", xmc_text_count(a, block->size));
     if (block->file)
       fprintf(file, ", allocated at %s:%u", leaks.files[i], block->line);
     fprintf(file, "\n");

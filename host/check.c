@@ -108,7 +108,8 @@ static int is_left(xmcHeap *meta, xmc_u32 page) {
   xmc_u32 order = row - XMC_RUN_PLACE, blocks;
   if (cls >= XMC_CLASSES)
     return entry == XMC_MAP_NONE || entry == XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0) ||
-           entry == XMC_MAP(XMC_CLASS_BODY, 0, 0, 0);
+           entry == XMC_MAP(XMC_CLASS_BODY, 0, 0, 0) || entry == XMC_MAP(XMC_CLASS_REGION, 0, 0, 0) ||
+           entry == XMC_MAP(XMC_CLASS_CHUNK, 0, 0, 0);
   blocks = xmc_class_blocks(cls, 1);
   if (!xmc_class_is_small(cls)) {
     if (!xmc_run_fits(meta, cls, page - back, order) || back >> order ||
@@ -119,6 +120,29 @@ static int is_left(xmcHeap *meta, xmc_u32 page) {
     return 0;
   }
   return entry == ((xmc_u64)xmc_class_inverse(cls) << 32 | XMC_MAP(cls, back, row, blocks));
+}
+
+/* A Memoryblock or chunk: the entries of its pages, and its state word */
+static void check_pages(xmc_checker *c, const xmc_run *run) {
+  xmc_u32 i;
+  check_entry(c, run->page, XMC_MAP(run->cls, 0, 0, 0), 0);
+  for (i = 1; i < run->pages; i++)
+    check_entry(c, run->page + i, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0), 0);
+  if (run->word != xmc_word_chunk(run->cls, run->pages))
+    xmc_report_problem(c, XMC_PROBLEM_STATE_WORD, word_offset(c->meta, xmc_superblock_id(run->page, 0)),
+                       "Memoryblock at page %u: word 0x%llx", run->page, (unsigned long long)run->word);
+}
+
+/* A chunk's room word: a live region's, and no more room than the chunk has. Two regions have two tags. */
+static void check_chunk(xmc_checker *c, const xmc_run *run) {
+  xmc_u64 *word = xmc_room_of(c->meta, run->page), offset = (xmc_u64)((char *)word - (char *)c->meta);
+  const xmc_region_sum *region = xmc_region_of_tag(c->regions, c->region_count, xmc_room_tag(*word));
+  if (!region || !region->tag || (run->kind == XMC_RUN_REGION && region->page != run->page))
+    xmc_report_problem(c, XMC_PROBLEM_REGION, offset, "page %u: the chunk's room word 0x%llx is no region's",
+                       run->page, (unsigned long long)*word);
+  else if (xmc_room_units(*word) > xmc_chunk_units(run->pages) - (run->kind == XMC_RUN_REGION))
+    xmc_report_problem(c, XMC_PROBLEM_REGION, offset, "page %u: a chunk of %u pages with %u units of room",
+                       run->page, run->pages, xmc_room_units(*word));
 }
 
 static void check_run(xmc_checker *c, const xmc_run *run) {
@@ -152,13 +176,13 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
                   xmc_class_inverse(run->cls));
     check_word(c, xmc_superblock_id(run->page, row), run->cls, xmc_class_blocks(run->cls, run->pages));
     break;
+  case XMC_RUN_REGION:
+  case XMC_RUN_CHUNK:
+    check_chunk(c, run);
+    check_pages(c, run);
+    break;
   case XMC_RUN_MEMORYBLOCK:
-    check_entry(c, run->page, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0), 0);
-    for (i = 1; i < run->pages; i++)
-      check_entry(c, run->page + i, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0), 0);
-    if (run->word != xmc_word_memoryblock(run->pages))
-      xmc_report_problem(c, XMC_PROBLEM_STATE_WORD, word_offset(c->meta, xmc_superblock_id(run->page, 0)),
-                         "Memoryblock at page %u: word 0x%llx", run->page, (unsigned long long)run->word);
+    check_pages(c, run);
     break;
   }
   check_others(c, run->page, 1u << row, 1);
@@ -178,10 +202,12 @@ static void check_nobodys(xmc_checker *c) {
 }
 
 cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report) {
-  xmc_checker c = {meta, report, calloc(xmc_all_words(meta) / 8u + 1u, 1)};
+  xmc_checker c = {meta, report, calloc(xmc_all_words(meta) / 8u + 1u, 1), NULL, 0};
   xmc_u32 i;
-  if (!c.in_fifo)
+  if (!c.in_fifo || !xmc_regions_read(meta, &c.regions, &c.region_count)) {
+    free(c.in_fifo);
     return CL_OUT_OF_HOST_MEMORY;
+  }
   xmc_check_tables(&c);
   check_nobodys(&c);
   for (i = 0; i < meta->present;) {
@@ -190,6 +216,7 @@ cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report) {
     i += run.pages;
   }
   free(c.in_fifo);
+  free(c.regions);
   return report->problems ? XMC_HEAP_CORRUPT : CL_SUCCESS;
 }
 
@@ -205,6 +232,8 @@ static int CL_CALLBACK check_zones(const xmc_block *plain, void *data) {
   xmcHeap *meta = walk->checker->meta;
   xmc_debug_block block;
   xmc_u64 at;
+  if (plain->size_class == XMC_BLOCK_OF_REGION)
+    return 0; /* its blocks are checked when it is freed or reset */
   if (!xmc_debug_look(walk->window, meta, plain->ref, plain->usable, &block)) {
     /* one that lanes share by compartments has other headers */
     int shared = meta->coalescing == XMC_COALESCE_COMPARTMENT && walk->window->heap->probe.simt;
@@ -249,7 +278,7 @@ static cl_int check_heap(xmc_checker *c, xmc_heap heap, cl_command_queue queue) 
 
 cl_int xmcCheckHeapSized(xmc_heap heap, cl_command_queue queue, size_t size, xmc_heap_report *report) {
   xmc_heap_report found = {0};
-  xmc_checker c = {NULL, &found, NULL};
+  xmc_checker c = {NULL, &found, NULL, NULL, 0};
   cl_int status;
   if (report && size < XMC_LEAST_REPORT_BYTES)
     return CL_INVALID_VALUE;

@@ -2,12 +2,14 @@
 /* What the files of xmcCheckHeap share: check.c and check_tables.c. */
 #ifndef XMC_CHECKER_H
 #define XMC_CHECKER_H
-#include "walk.h"
+#include "regions.h"
 
 typedef struct xmc_checker {
   xmcHeap *meta;
   xmc_heap_report *report;
-  unsigned char *in_fifo; /* one bit a state word: some FIFO of its class holds its id */
+  unsigned char *in_fifo;  /* one bit a state word: some FIFO of its class holds its id */
+  xmc_region_sum *regions; /* by their tags */
+  size_t region_count;
 } xmc_checker;
 
 /* Counts a problem; the first one is described in the report. `offset`: where in the arena it is. */

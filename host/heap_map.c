@@ -24,7 +24,7 @@ static void spread(xmc_map *map, const xmc_run *run, xmc_u32 group, xmc_u64 live
   xmc_u64 at = (xmc_u64)run->page << XMC_PAGE_SHIFT, bytes = (xmc_u64)run->pages << XMC_PAGE_SHIFT,
           end = at + bytes;
   double density = (double)live / (double)bytes;
-  if (run->kind == XMC_RUN_MEMORYBLOCK && bytes > map->cell_bytes)
+  if (run->cls >= XMC_CLASSES && bytes > map->cell_bytes)
     map->cell[at / map->cell_bytes].begins = 1;
   while (at < end) {
     xmc_map_cell *cell = &map->cell[at / map->cell_bytes];
@@ -38,7 +38,10 @@ static void spread(xmc_map *map, const xmc_run *run, xmc_u32 group, xmc_u64 live
 static void add_used(xmc_map *map, xmcHeap *meta, const xmc_run *run) {
   xmc_u64 bytes = (xmc_u64)run->pages << XMC_PAGE_SHIFT, blocks = 1, live = bytes;
   xmc_u32 group = XMC_MAP_MEMORYBLOCKS;
-  if (run->kind != XMC_RUN_MEMORYBLOCK) {
+  if (run->kind == XMC_RUN_REGION || run->kind == XMC_RUN_CHUNK) {
+    group = XMC_MAP_REGIONS;
+    blocks = run->kind == XMC_RUN_REGION;
+  } else if (run->kind != XMC_RUN_MEMORYBLOCK) {
     blocks = 0;
     xmc_walk_superblocks(meta, run, count_live, &blocks);
     live = blocks * xmc_class_bytes(run->cls);

@@ -2,8 +2,8 @@
 /* A heap map as SVG.
  *
  *   title; a sentence: how much is used, how the free room is cut up
- *   bar: blocks | blocks of whole pages (Memoryblocks) | free blocks beside live ones | pages in use without a live one |
- *        free pages | metadata; a mark where the pages that were ever in use would end
+ *   bar: blocks | blocks of whole pages (Memoryblocks) | regions, if any | free blocks beside live ones |
+ *        pages in use without a live one | free pages | metadata; a mark where the pages that were ever in use would end
  *   cells, 64 a row, the lowest address at the top left:       legend: colour, sizes, live blocks, bytes
  *     colour    the size classes that most of it is used for
  *     filled    from the bottom: live blocks; pale above that:  free runs by length
@@ -31,10 +31,10 @@ enum {
 };
 
 static const char *const colours[XMC_MAP_GROUPS] = {"#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187",
-                                                    "#4ac16d", "#a0da39", "#f5dc1e", "#e4682a"};
-static const char *const names[XMC_MAP_GROUPS] = {"16 to 64 B",   "80 to 128 B",    "160 to 256 B",
-                                                  "320 to 512 B", "640 B to 1 KiB", "1.3 to 2 KiB",
-                                                  "2.5 to 4 KiB", "5 to 8 KiB",     "whole pages"};
+                                                    "#4ac16d", "#a0da39", "#f5dc1e", "#e4682a", "#c2417c"};
+static const char *const names[XMC_MAP_GROUPS] = {
+    "16 to 64 B",   "80 to 128 B",  "160 to 256 B", "320 to 512 B", "640 B to 1 KiB",
+    "1.3 to 2 KiB", "2.5 to 4 KiB", "5 to 8 KiB",   "whole pages",  "regions"};
 #define FREE_COLOUR "#dde1e6"
 #define METADATA_COLOUR "#30343a"
 #define PAGE_COLOUR "#ffffff"
@@ -82,7 +82,8 @@ static void write_sentence(const xmc_map *map, FILE *file) {
 
 static void write_bar(const xmc_map *map, FILE *file) {
   const xmc_heap_stats *s = &map->stats;
-  xmc_u64 memoryblocks = s->memoryblock_bytes, blocks = s->live_bytes - memoryblocks;
+  xmc_u64 memoryblocks = s->memoryblock_bytes, regions = s->region_bytes,
+          blocks = s->live_bytes - memoryblocks - regions;
   xmc_u64 beside =
       s->free_block_bytes > s->reclaimable_bytes ? s->free_block_bytes - s->reclaimable_bytes : 0;
   const struct {
@@ -90,6 +91,7 @@ static void write_bar(const xmc_map *map, FILE *file) {
     xmc_u64 bytes;
   } parts[] = {{"blocks", colours[3], blocks},
                {"whole pages", colours[XMC_MAP_MEMORYBLOCKS], memoryblocks},
+               {"regions", colours[XMC_MAP_REGIONS], regions},
                {"free blocks", "#a9ccd2", beside},
                {"reclaimable", "#c8b6dc", s->reclaimable_bytes},
                {"free pages", FREE_COLOUR, map->free_pages_bytes},
@@ -99,6 +101,8 @@ static void write_bar(const xmc_map *map, FILE *file) {
   unsigned i;
   for (i = 0; i < sizeof parts / sizeof *parts; i++) {
     double share = percent(parts[i].bytes, s->heap_bytes);
+    if (parts[i].colour == colours[XMC_MAP_REGIONS] && !regions)
+      continue;
     fprintf(file,
             "<rect x=\"%.1f\" y=\"76\" width=\"%.1f\" height=\"18\" fill=\"%s\"><title>%s: %s, %.1f "
             "%%</title></rect>\n",
@@ -109,7 +113,7 @@ static void write_bar(const xmc_map *map, FILE *file) {
     fprintf(file, "<text x=\"%.0f\" y=\"112\" class=\"xmc-s\">%s %s, %.1f %%</text>\n", label + 14,
             parts[i].name, size, share);
     x += share / 100 * width;
-    label += 180;
+    label += regions ? 154 : 180;
   }
   x = MARGIN + percent(s->high_water_bytes, s->heap_bytes) / 100 * width;
   fprintf(
@@ -219,6 +223,8 @@ static int write_legend(const xmc_map *map, FILE *file) {
   write_text(file, LEGEND + 200, y, "xmc-h xmc-r", "live blocks");
   write_text(file, LEGEND + 276, y, "xmc-h xmc-r", "bytes");
   for (g = 0; g < XMC_MAP_GROUPS; g++) {
+    if (g == XMC_MAP_REGIONS && !map->group_claimed[g])
+      continue;
     y += 18;
     fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"11\" height=\"11\" fill=\"%s\"/>", LEGEND, y - 10,
             colours[g]);
@@ -276,7 +282,7 @@ static void write_runs(const xmc_map *map, FILE *file, int y) {
 
 void xmc_map_svg(const xmc_map *map, FILE *file) {
   int grid = TOP + (int)((map->cells + COLUMNS - 1) / COLUMNS) * PITCH + 20,
-      legend = TOP + 18 * 9 + 24 + 54 + 10 + 134;
+      legend = TOP + 18 * (map->stats.regions ? 10 : 9) + 24 + 54 + 10 + 134;
   int height = grid > legend ? grid : legend;
   fprintf(file,
           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "

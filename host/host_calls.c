@@ -110,6 +110,49 @@ size_t xmcHostUsableSize(xmc_heap heap, void *ptr) {
   return bytes;
 }
 
+/* ---- regions ---- */
+
+xmcRegion xmcHostRegionCreate(xmc_heap heap, cl_int *errcode_ret) {
+  xmc_host_call call = xmc_host_enter(heap);
+  xmcRegion region = call.arena ? xmcRegionCreate(call.arena) : 0;
+  xmc_host_leave(&call);
+  if (errcode_ret)
+    *errcode_ret = call.status == CL_SUCCESS && !region ? CL_MEM_OBJECT_ALLOCATION_FAILURE : call.status;
+  return region;
+}
+
+void *xmcHostRegionMalloc(xmc_heap heap, xmcRegion region, size_t size, cl_int *errcode_ret) {
+  xmc_host_call call = xmc_host_enter(heap);
+  void *block = call.arena ? xmcRegionMalloc(call.arena, region, size) : NULL;
+  if (call.arena && !block && size != 0 && xmcRegionBytes(call.arena, region) == 0)
+    call.status = CL_INVALID_VALUE; /* it was counted */
+  xmc_host_leave(&call);
+  return xmc_host_result(block, size != 0, call.status, errcode_ret);
+}
+
+cl_int xmcHostRegionFree(xmc_heap heap, xmcRegion region) {
+  xmc_host_call call = xmc_host_enter(heap);
+  if (call.arena)
+    xmcRegionFree(call.arena, region);
+  xmc_host_leave(&call);
+  return call.status;
+}
+
+cl_int xmcHostRegionReset(xmc_heap heap, xmcRegion region) {
+  xmc_host_call call = xmc_host_enter(heap);
+  if (call.arena)
+    xmcRegionReset(call.arena, region);
+  xmc_host_leave(&call);
+  return call.status;
+}
+
+size_t xmcHostRegionBytes(xmc_heap heap, xmcRegion region) {
+  xmc_host_call call = xmc_host_enter(heap);
+  size_t bytes = call.arena ? xmcRegionBytes(call.arena, region) : 0;
+  xmc_host_leave(&call);
+  return bytes;
+}
+
 /* ---- references: they touch nothing in the arena, and so need not be counted ---- */
 
 static char *xmc_host_base(xmc_heap heap) {

@@ -66,8 +66,9 @@ cl_int xmc_write_text(xmc_heap heap, cl_command_queue queue, xmc_heap_text what,
 
 /* heap_map.c: what heap_map_svg.c draws. The pages are cut into at most XMC_MAP_CELLS cells of equal size. */
 #define XMC_MAP_CELLS 2048u
-#define XMC_MAP_GROUPS 9u /* of size classes by doublings; the last one: Memoryblocks */
+#define XMC_MAP_GROUPS 10u /* of size classes by doublings; the last ones: Memoryblocks, regions */
 #define XMC_MAP_MEMORYBLOCKS 8u
+#define XMC_MAP_REGIONS 9u
 #define XMC_MAP_RUNS 20u /* lengths of free runs by doublings */
 
 typedef struct xmc_map_cell {

@@ -21,14 +21,33 @@ void xmc_json_meta(xmcHeap *meta, FILE *file) {
     const char *name;
     const cl_ulong *value;
     const char *format;
-  } fields[] = {XMC_FIELD(heap_bytes),         XMC_FIELD(metadata_bytes),   XMC_FIELD(live_blocks),
-                XMC_FIELD(live_bytes),         XMC_FIELD(free_bytes),       XMC_FIELD(largest_free_bytes),
-                XMC_FIELD(free_block_bytes),   XMC_FIELD(superblocks),      XMC_FIELD(memoryblocks),
-                XMC_FIELD(memoryblock_bytes),  XMC_FIELD(failed_requests),  XMC_SIZE(first_failure_size),
-                XMC_FIELD(first_failure_id),   XMC_FIELD(double_frees),     XMC_FIELD(invalid_frees),
-                XMC_REF(first_double_free),    XMC_REF(first_invalid_free), XMC_FIELD(red_zone_errors),
-                XMC_REF(first_red_zone_error), XMC_FIELD(use_after_frees),  XMC_REF(first_use_after_free),
-                XMC_FIELD(failed_bytes),       XMC_FIELD(high_water_bytes), XMC_FIELD(reclaimable_bytes)};
+  } fields[] = {XMC_FIELD(heap_bytes),
+                XMC_FIELD(metadata_bytes),
+                XMC_FIELD(live_blocks),
+                XMC_FIELD(live_bytes),
+                XMC_FIELD(free_bytes),
+                XMC_FIELD(largest_free_bytes),
+                XMC_FIELD(free_block_bytes),
+                XMC_FIELD(superblocks),
+                XMC_FIELD(memoryblocks),
+                XMC_FIELD(memoryblock_bytes),
+                XMC_FIELD(failed_requests),
+                XMC_SIZE(first_failure_size),
+                XMC_FIELD(first_failure_id),
+                XMC_FIELD(double_frees),
+                XMC_FIELD(invalid_frees),
+                XMC_REF(first_double_free),
+                XMC_REF(first_invalid_free),
+                XMC_FIELD(red_zone_errors),
+                XMC_REF(first_red_zone_error),
+                XMC_FIELD(use_after_frees),
+                XMC_REF(first_use_after_free),
+                XMC_FIELD(failed_bytes),
+                XMC_FIELD(high_water_bytes),
+                XMC_FIELD(reclaimable_bytes),
+                XMC_FIELD(regions),
+                XMC_FIELD(region_chunks),
+                XMC_FIELD(region_bytes)};
 #undef XMC_FIELD
 #undef XMC_SIZE
 #undef XMC_REF

@@ -87,6 +87,12 @@ void xmc_stats_meta(xmcHeap *meta, xmc_heap_stats *stats) {
       stats->live_bytes += bytes;
       stats->memoryblocks++;
       stats->memoryblock_bytes += bytes;
+    } else if (run.kind == XMC_RUN_REGION || run.kind == XMC_RUN_CHUNK) {
+      stats->live_blocks += run.kind == XMC_RUN_REGION;
+      stats->live_bytes += bytes;
+      stats->regions += run.kind == XMC_RUN_REGION;
+      stats->region_chunks++;
+      stats->region_bytes += bytes;
     } else if (run.kind == XMC_RUN_SLAB) {
       add_slab(meta, stats, &run);
     }

@@ -81,6 +81,8 @@ static void write_classes(const xmc_table *table, const xmc_heap_stats *stats) {
     }
   if (stats->memoryblocks)
     write_blocks(table, "whole pages", stats->memoryblocks, stats->memoryblock_bytes);
+  if (stats->regions)
+    write_blocks(table, "regions", stats->regions, stats->region_bytes);
   write_blocks(table, "all", stats->live_blocks, stats->live_bytes);
 }
 

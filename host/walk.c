@@ -44,15 +44,18 @@ static xmc_u32 blocks_of_place(xmc_u32 cls, xmc_u32 place) {
   return left < 32u ? left : 32u;
 }
 
+/* A Memoryblock, or a chunk, which has a room word */
 static void walk_memoryblock(xmcHeap *meta, xmc_run *run) {
-  xmc_u32 pages;
+  xmc_u32 pages, least = run->cls == XMC_CLASS_MEMORYBLOCK ? 1u : 2u + (run->page & 1u);
   run->word = *xmc_word_of(meta, run->id);
   pages = xmc_word_pages(run->word);
-  if (xmc_word_class(run->word) != XMC_CLASS_MEMORYBLOCK)
+  if (xmc_word_class(run->word) != run->cls)
     return;
   run->kind = XMC_RUN_DAMAGED;
-  if (pages >= 1u && pages <= meta->present - run->page) {
-    run->kind = XMC_RUN_MEMORYBLOCK;
+  if (pages >= least && pages <= meta->present - run->page) {
+    run->kind = run->cls == XMC_CLASS_REGION  ? XMC_RUN_REGION
+                : run->cls == XMC_CLASS_CHUNK ? XMC_RUN_CHUNK
+                                              : XMC_RUN_MEMORYBLOCK;
     run->pages = pages;
   }
 }
@@ -87,7 +90,7 @@ xmc_run xmc_walk_run(xmcHeap *meta, xmc_u32 page) {
     run.kind = XMC_RUN_FREE;
     while (run.pages < left && page_is_free(meta, page + run.pages))
       run.pages++;
-  } else if (cls == XMC_CLASS_MEMORYBLOCK) {
+  } else if (cls == XMC_CLASS_MEMORYBLOCK || cls == XMC_CLASS_REGION || cls == XMC_CLASS_CHUNK) {
     walk_memoryblock(meta, &run);
   } else if (cls < XMC_CLASSES && xmc_map_back(entry) == 0) {
     if (xmc_class_is_small(cls))
@@ -133,8 +136,8 @@ static int run_is_whole(xmcHeap *meta, const xmc_run *run) {
   for (i = 1; i < run->pages; i++) {
     xmc_u64 entry = *xmc_page_entry(meta, run->page + i);
     if (page_is_free(meta, run->page + i) ||
-        (run->kind == XMC_RUN_MEMORYBLOCK ? xmc_map_class(entry) != XMC_CLASS_BODY
-                                          : xmc_map_class(entry) != run->cls || xmc_map_back(entry) != i))
+        (run->cls >= XMC_CLASSES ? xmc_map_class(entry) != XMC_CLASS_BODY
+                                 : xmc_map_class(entry) != run->cls || xmc_map_back(entry) != i))
       return 0;
   }
   return 1;

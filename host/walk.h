@@ -5,12 +5,15 @@
 #define XMC_WALK_H
 #include "internal.h"
 #include "../cl/allocate.cl"
+#include "../cl/regions/region.h"
 
 typedef enum xmc_run_kind {
   XMC_RUN_FREE,
   XMC_RUN_SLAB,       /* one page of Superblocks of a small class */
   XMC_RUN_SUPERBLOCK, /* pages of one Superblock */
   XMC_RUN_MEMORYBLOCK,
+  XMC_RUN_REGION, /* the header chunk of a region */
+  XMC_RUN_CHUNK,  /* another chunk of a region */
   XMC_RUN_LOST,   /* a page that is not free and that nothing refers to */
   XMC_RUN_DAMAGED /* a page whose state word says what no call could have left there, at any moment */
 } xmc_run_kind;

@@ -15,7 +15,8 @@ static const char usage[] =
     "  info    room, live blocks by size, failures and bad frees, as a table with human units\n"
     "  stats   the same as JSON, for programs\n"
     "  check   verifies sums and every invariant; exit 1 if one is broken\n"
-    "  blocks  a line for each live block: reference, bytes, and `pages` if it is of whole pages\n"
+    "  blocks  a line for each live block: reference, bytes, and `pages` if it is of whole pages, `region` "
+    "for a region\n"
     "  leaks   live blocks by size, and the first 20 of them\n"
     "  map     an SVG picture of the heap\n"
     "FILE is what xmcSaveHeap wrote. OUTPUT is a file to write instead of the terminal.\n"
@@ -25,7 +26,9 @@ static void print_info(xmcHeap *meta, FILE *out) { xmc_table_meta(meta, out, xmc
 
 static int CL_CALLBACK print_block(const xmc_block *block, void *out) {
   fprintf(out, "0x%llx %llu%s\n", (unsigned long long)block->ref, (unsigned long long)block->usable,
-          block->size_class == XMC_BLOCK_OF_PAGES ? " pages" : "");
+          block->size_class == XMC_BLOCK_OF_PAGES    ? " pages"
+          : block->size_class == XMC_BLOCK_OF_REGION ? " region"
+                                                     : "");
   return ferror(out);
 }
 

@@ -280,6 +280,26 @@ XMALLOC_EXPORT cl_int xmcHostFree(xmc_heap heap, void *ptr);
 /* Bytes that may be used at ptr, at least what was asked for; 0 if ptr is no block, or the heap not mapped. */
 XMALLOC_EXPORT size_t xmcHostUsableSize(xmc_heap heap, void *ptr);
 
+/* A region: blocks that are freed all at once. The same value in kernels (xmcRegionMalloc and its like in cl/regions/calls.cl), on
+ * the host, in every process and after the heap was saved and loaded; 0 is none. */
+typedef uint64_t xmcRegion;
+
+/* A new region; 0 if there is no room. It takes 32 KiB of the heap, and as much or more for each thread that allocates in it. */
+XMALLOC_EXPORT xmcRegion xmcHostRegionCreate(xmc_heap heap, cl_int *errcode_ret);
+
+/* Allocates `size` bytes in the region, aligned to 16, which live until it is freed or reset. NULL with CL_SUCCESS for size 0; for
+ * a region that is none, or was freed, CL_INVALID_VALUE, counted as an invalid free. */
+XMALLOC_EXPORT void *xmcHostRegionMalloc(xmc_heap heap, xmcRegion region, size_t size, cl_int *errcode_ret);
+
+/* Frees all blocks of the region, and the region; or all blocks only, and the region keeps its chunks for further requests, which no
+ * other thread or kernel may make meanwhile. 0 is a no-op; a region that is none changes nothing and is counted as an
+ * invalid free, and is CL_SUCCESS. Errors: XMC_INVALID_HEAP, XMC_HEAP_NOT_MAPPED, XMC_HEAP_IS_DEBUG. */
+XMALLOC_EXPORT cl_int xmcHostRegionFree(xmc_heap heap, xmcRegion region);
+XMALLOC_EXPORT cl_int xmcHostRegionReset(xmc_heap heap, xmcRegion region);
+
+/* Bytes that the region has from the heap; 0 if it is none, or the heap not mapped. */
+XMALLOC_EXPORT size_t xmcHostRegionBytes(xmc_heap heap, xmcRegion region);
+
 /* Reference of an address in the arena, and back. NULL and 0 for each other, for what lies outside of the arena
  * and for a heap that is not mapped. */
 XMALLOC_EXPORT xmcRef xmcHostToRef(xmc_heap heap, const void *ptr);
@@ -367,6 +387,9 @@ typedef struct xmc_heap_stats {
   /* Pages in use in which no block is live. A request of any size gets them when free pages are used up, so that at once
    * there is room for free_bytes - free_block_bytes + reclaimable_bytes. */
   cl_ulong reclaimable_bytes;
+  cl_ulong regions;       /* live; each counts as one of live_blocks, and its chunks in live_bytes */
+  cl_ulong region_chunks; /* runs of pages that they consist of */
+  cl_ulong region_bytes;  /* of all these pages */
 } xmc_heap_stats;
 
 /* As xmcGetHeapStats; `size` is the size in bytes of the struct at `stats`. */
@@ -391,7 +414,8 @@ typedef enum xmc_problem {
   XMC_PROBLEM_FIFO,        /* impossible head, tail, sequence number or entry */
   XMC_PROBLEM_BITMAP,      /* an index misses what it should find */
   XMC_PROBLEM_COMPARTMENT, /* a coalesced block's headers contradict each other */
-  XMC_PROBLEM_RED_ZONE     /* a debug heap: bytes beside a block were overwritten */
+  XMC_PROBLEM_RED_ZONE,    /* a debug heap: bytes beside a block were overwritten */
+  XMC_PROBLEM_REGION       /* a chunk that belongs to no region, or has more room than pages */
 } xmc_problem;
 
 typedef struct xmc_heap_report {
@@ -418,14 +442,16 @@ static inline cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_hea
 /* ---- what a heap holds ---- */
 
 #define XMC_BLOCK_OF_PAGES 0xffffffffu
+#define XMC_BLOCK_OF_REGION 0xfffffffeu
 
-/* A live block */
+/* A live block, or a region, which is one for all its blocks: `ref` is where it begins, `usable` the bytes of its chunks */
 typedef struct xmc_block {
   xmcRef ref;
-  cl_ulong size;      /* bytes asked for, where a debug heap knows; else as usable */
-  cl_ulong usable;    /* bytes; in a debug heap those asked for */
-  cl_uint size_class; /* index into xmc_heap_stats' class_bytes; XMC_BLOCK_OF_PAGES for one of whole pages */
-  cl_uint line;       /* of the call that allocated it, where a debug heap knows; else 0 */
+  cl_ulong size;   /* bytes asked for, where a debug heap knows; else as usable */
+  cl_ulong usable; /* bytes; in a debug heap those asked for */
+  cl_uint
+      size_class; /* index into xmc_heap_stats' class_bytes; XMC_BLOCK_OF_PAGES for one of whole pages, XMC_BLOCK_OF_REGION */
+  cl_uint line; /* of the call that allocated it, where a debug heap knows; else 0 */
   /* likewise; else NULL. "<kernel>": the source of xmcCreateProgramWithSource; "file 0x…": another one, by its hash */
   const char *file;
 } xmc_block;
@@ -527,6 +553,8 @@ typedef struct xmc_heap_change {
   cl_long memoryblocks; /* live blocks of whole pages, after less before */
   cl_long memoryblock_bytes;
   cl_long class_live_blocks[XMC_STATS_CLASSES]; /* live blocks of each size class, after less before */
+  cl_long regions;                              /* live regions, after less before */
+  cl_long region_bytes;
 } xmc_heap_change;
 
 /* Fills `change` from two statistics of a heap that was not reset in between. */
@@ -534,6 +562,8 @@ static inline void xmcCompareHeapStats(const xmc_heap_stats *before, const xmc_h
                                        xmc_heap_change *change) {
   const cl_long blocks = (cl_long)(after->memoryblocks - before->memoryblocks);
   const cl_long bytes = (cl_long)(after->memoryblock_bytes - before->memoryblock_bytes);
+  const cl_long regions = (cl_long)(after->regions - before->regions);
+  const cl_long region_bytes = (cl_long)(after->region_bytes - before->region_bytes);
   int i;
   change->added_blocks = blocks > 0 ? (cl_ulong)blocks : 0;
   change->removed_blocks = blocks < 0 ? (cl_ulong)-blocks : 0;
@@ -541,6 +571,12 @@ static inline void xmcCompareHeapStats(const xmc_heap_stats *before, const xmc_h
   change->removed_bytes = bytes < 0 ? (cl_ulong)-bytes : 0;
   change->memoryblocks = blocks;
   change->memoryblock_bytes = bytes;
+  change->regions = regions;
+  change->region_bytes = region_bytes;
+  change->added_blocks += regions > 0 ? (cl_ulong)regions : 0;
+  change->removed_blocks += regions < 0 ? (cl_ulong)-regions : 0;
+  change->added_bytes += region_bytes > 0 ? (cl_ulong)region_bytes : 0;
+  change->removed_bytes += region_bytes < 0 ? (cl_ulong)-region_bytes : 0;
   for (i = 0; i < XMC_STATS_CLASSES; i++) {
     const cl_long n = (cl_long)(after->class_live_blocks[i] - before->class_live_blocks[i]);
     change->class_live_blocks[i] = n;

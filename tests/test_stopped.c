@@ -16,6 +16,7 @@ typedef struct stage {
   unsigned char *held[40000]; /* of thread 0, from before; the operation may take its block out */
   uint32_t held_count;
   unsigned char *got; /* by the operation */
+  xmcRegion region;   /* from before, or made by the operation */
   uint32_t errors, handed_out;
 } stage;
 
@@ -74,6 +75,24 @@ static void sparse(stage *g) { /* a block left in each Superblock: nothing but t
   g->held_count = left;
 }
 
+/* A region with a chunk behind its header's, and one of a large request */
+static void region_used(stage *g) {
+  g->region = xmcRegionCreateFor(g->heap, 1);
+  while (xmc_room_units(xmc_load_relaxed64(xmc_room_of(g->heap, xmc_region_page(g->region)))) > 100u)
+    assert_non_null(xmcRegionMalloc(g->heap, g->region, 1000));
+  assert_non_null(xmcRegionMalloc(g->heap, g->region, 2000));
+  assert_non_null(xmcRegionMalloc(g->heap, g->region, 40000));
+}
+static void region_made(stage *g) { g->region = xmcRegionCreateFor(g->heap, 1); }
+/* … whose chunks are used up */
+static void region_exhausted(stage *g) {
+  region_used(g);
+  while (xmcRegionBytes(g->heap, g->region) < 8u * XMC_PAGE_BYTES ||
+         xmc_room_fits(g->heap, xmc_region_tag(g->region),
+                       xmc_slot_page(xmc_region_slots(g->heap, g->region)->current), 1000u))
+    assert_non_null(xmcRegionMalloc(g->heap, g->region, 5000));
+}
+
 static unsigned char *take_out(stage *g) { return g->held[--g->held_count]; }
 static void act_malloc(stage *g) { g->got = xmcMalloc(g->heap, g->scene->size); }
 static void act_malloc_other(stage *g) { g->got = xmcMalloc(g->heap, 3000); }
@@ -82,6 +101,16 @@ static void act_free(stage *g) { xmcFree(g->heap, take_out(g)); }
 static void act_realloc(stage *g) { g->got = xmcRealloc(g->heap, take_out(g), 3000); }
 static void act_calloc(stage *g) { g->got = xmcCalloc(g->heap, 3, g->scene->size / 3); }
 static void act_aligned(stage *g) { g->got = xmcAlignedAlloc(g->heap, 1u << 16, g->scene->size); }
+static void act_region_create(stage *g) { g->region = xmcRegionCreateFor(g->heap, 4); }
+static void act_region_malloc(stage *g) { xmcRegionMalloc(g->heap, g->region, 64); }
+static void act_region_grow(stage *g) { xmcRegionMalloc(g->heap, g->region, 20000); }
+static void act_region_large(stage *g) { xmcRegionMalloc(g->heap, g->region, 40000); }
+static void act_region_free(stage *g) {
+  xmcRegion region = g->region;
+  g->region = 0;
+  xmcRegionFree(g->heap, region);
+}
+static void act_region_reset(stage *g) { xmcRegionReset(g->heap, g->region); }
 static void act_two_frees(stage *g) {
   act_free(g);
   act_free(g);
@@ -106,6 +135,12 @@ static const scene scenes[] = {
     {"free of spans", 3u << 20, 100 * XMC_PAGE_BYTES, 100, one, act_free},
     {"realloc", 1u << 19, 64, 1 + 4, one, act_realloc},
     {"calloc", 1u << 19, 300, 1, one, act_calloc},
+    {"region, create", 1u << 20, 64, 3, empty, act_region_create},
+    {"region, malloc", 1u << 20, 64, 0, region_made, act_region_malloc},
+    {"region, new chunk", 1u << 20, 64, 8, region_exhausted, act_region_grow},
+    {"region, large", 1u << 20, 64, 3, region_used, act_region_large},
+    {"region, free", 1u << 20, 64, 2 + 3 + 3, region_used, act_region_free},
+    {"region, reset", 1u << 20, 64, 3, region_used, act_region_reset},
     {"aligned to 64 KiB", 1u << 19, 40000, 4 + 3, empty, act_aligned},
 };
 
@@ -170,7 +205,7 @@ static uint32_t live_blocks(xmcHeap *heap) {
   xmc_run run;
   for (page = 0; page < heap->pages; page += run.pages) {
     run = xmc_walk_run(heap, page);
-    live += run.kind == XMC_RUN_MEMORYBLOCK;
+    live += run.kind == XMC_RUN_MEMORYBLOCK || run.kind == XMC_RUN_REGION;
     xmc_walk_superblocks(heap, &run, count_live, &live);
   }
   return live;
@@ -199,6 +234,8 @@ static int stop_at(const scene *sc, xmc_u32 slots, uint64_t step, unsigned switc
   let_go(&g);
   if (!s.stopped && g.got)
     xmcFree(g.heap, g.got);
+  if (g.region) /* others may free what a stopped work-item uses */
+    xmcRegionFree(g.heap, g.region);
   lost = g.heap->pages - pages_to_be_had(g.heap);
   if (lost > (s.stopped ? sc->most_lost : 0u))
     fail_msg("%s, %u FIFOs, stopped at step %u: %u pages are lost", sc->name, slots, (unsigned)step, lost);

@@ -7,6 +7,7 @@ XMC_FN xmc_u32 xmc_caller(void) { return 5u; }
 XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) {
   return me < slots ? me : (xmc_u32)(((xmc_u64)(me * 2654435769u) * slots) >> 32);
 }
+XMC_FN xmc_u32 xmc_near_slot(xmc_u32 me, xmc_u32 slots) { return xmc_slot_hint(me, slots); }
 static xmc_u32 fuzz_any_number; /* set to 0 before each run, so that it can be repeated */
 XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
   (void)me;
@@ -21,6 +22,7 @@ XMC_FN xmc_lanes xmc_lanes_drop(xmc_lanes m, xmc_u32 n) { return n ? 0 : m; }
 XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) { return (void)m, (void)lane, value; }
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) { return (void)m, value; }
 XMC_FN void xmc_lanes_sync(xmc_lanes m) { (void)m; }
+XMC_FN xmc_lanes xmc_lanes_ballot(xmc_lanes m, int predicate) { return predicate ? m : 0; }
 XMC_FN int xmc_lanes_any(int predicate) { return predicate; }
 XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
   (void)m, (void)lane, (void)a, (void)b;

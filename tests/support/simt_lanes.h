@@ -11,6 +11,7 @@ XMC_FN xmc_u32 xmc_caller(void) { return SIMT_SLOT(simt_number() / SIMT_LANES); 
 XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) {
   return me < slots ? me : (xmc_u32)(((xmc_u64)(me * 2654435769u) * slots) >> 32);
 }
+XMC_FN xmc_u32 xmc_near_slot(xmc_u32 me, xmc_u32 slots) { return xmc_slot_hint(me, slots); }
 XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
   (void)me;
   return simt_random();
@@ -30,6 +31,9 @@ XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
 }
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) { return simt_or(m, value); }
 XMC_FN void xmc_lanes_sync(xmc_lanes m) { simt_or(m, 0); }
+XMC_FN xmc_lanes xmc_lanes_ballot(xmc_lanes m, int predicate) {
+  return simt_or(m, predicate ? 1u << xmc_lane() : 0);
+}
 XMC_FN int xmc_lanes_any(int predicate) { return predicate; }
 XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
   xmc_lanes_sync(m);

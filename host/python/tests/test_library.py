@@ -45,6 +45,7 @@ def facts():
             yield prefix + member.name, int(member)
     yield "XMC_STATS_CLASSES", _library.STATS_CLASSES
     yield "XMC_BLOCK_OF_PAGES", _library.BLOCK_OF_PAGES
+    yield "XMC_BLOCK_OF_REGION", _library.BLOCK_OF_REGION
 
 
 def test_structures_and_constants(tmp_path):

@@ -7,7 +7,7 @@ import dataclasses
 import enum
 from typing import Any
 
-from ._library import BLOCK_OF_PAGES, CBlock, CReport, CStats
+from ._library import BLOCK_OF_PAGES, BLOCK_OF_REGION, CBlock, CReport, CStats
 
 
 class Problem(enum.IntEnum):
@@ -23,6 +23,7 @@ class Problem(enum.IntEnum):
     BITMAP = 7
     COMPARTMENT = 8
     RED_ZONE = 9
+    REGION = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,6 +94,11 @@ class Stats:
     """Pages that ever were in use since creation or reset: a bound on what was in use at once."""
     reclaimable_bytes: int
     """Pages in use in which no block is live: requests of any size get them when free pages are used up."""
+    regions: int
+    """Live regions; each counts as one of ``live_blocks``."""
+    region_chunks: int
+    """Runs of pages that they consist of."""
+    region_bytes: int
     classes: dict[int, int]
     """The size of a block of each size class: how many are live. Classes without live blocks are left out."""
 
@@ -102,6 +108,7 @@ class Stats:
         more = {size: self.classes.get(size, 0) - before.classes.get(size, 0) for size in sorted(sizes)}
         changes = [(n, n * size) for size, n in more.items()]
         changes.append((self.memoryblocks - before.memoryblocks, self.memoryblock_bytes - before.memoryblock_bytes))
+        changes.append((self.regions - before.regions, self.region_bytes - before.region_bytes))
         return Change(
             added_blocks=sum(max(n, 0) for n, _ in changes),
             added_bytes=sum(max(b, 0) for _, b in changes),
@@ -113,6 +120,7 @@ class Stats:
             red_zone_errors=self.red_zone_errors - before.red_zone_errors,
             use_after_frees=self.use_after_frees - before.use_after_frees,
             memoryblocks=self.memoryblocks - before.memoryblocks,
+            regions=self.regions - before.regions,
             classes={size: n for size, n in more.items() if n},
         )
 
@@ -139,6 +147,8 @@ class Change:
     use_after_frees: int
     memoryblocks: int
     """Live blocks of whole pages, after less before."""
+    regions: int
+    """Live regions, after less before."""
     classes: dict[int, int]
     """The size of a block of each size class: live blocks, after less before. Classes without a change are left out."""
 
@@ -157,7 +167,7 @@ def block_of(c: CBlock) -> Block:
         ref=c.ref,
         size=c.size,
         usable=c.usable,
-        size_class=None if c.size_class == BLOCK_OF_PAGES else c.size_class,
+        size_class=None if c.size_class in (BLOCK_OF_PAGES, BLOCK_OF_REGION) else c.size_class,
         file=c.file.decode(errors="replace") if c.file else None,
         line=c.line,
     )

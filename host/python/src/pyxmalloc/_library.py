@@ -86,6 +86,7 @@ class Event(enum.IntEnum):
 
 STATS_CLASSES = 32
 BLOCK_OF_PAGES = 0xFFFFFFFF
+BLOCK_OF_REGION = 0xFFFFFFFE
 
 
 class CStats(ctypes.Structure):
@@ -123,6 +124,9 @@ class CStats(ctypes.Structure):
         ("failed_bytes", c_uint64),
         ("high_water_bytes", c_uint64),
         ("reclaimable_bytes", c_uint64),
+        ("regions", c_uint64),
+        ("region_chunks", c_uint64),
+        ("region_bytes", c_uint64),
     ]
 
 

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* Regions: the work-group calls (convergence: collective, as for those of collective.cl).
+ *
+ * A work-group keeps a piece of the region in local memory, from which its calls take their bytes without an access to global
+ * memory:
+ *
+ *   each   bytes wanted -> sum in local memory, and where mine begin   |  barrier  |
+ *   first  piece too small: another one of the region, 8 KiB or what is wanted   |  barrier  |  mine
+ *
+ * What is left of a piece when the work-group ends, or begins another one, is used by nobody until the region is reset or freed.
+ */
+#ifndef XMC_REGION_WORK_GROUP_CL
+#define XMC_REGION_WORK_GROUP_CL
+#include "calls.cl"
+
+#define XMC_REGION_PIECE_UNITS 512u /* 8 KiB */
+
+/* Local memory for these calls, one for each work-group: __local xmcRegionScratch scratch; */
+typedef struct xmcRegionScratch {
+  xmcRegion region;     /* whose piece it is; 0: none */
+  xmc_u32 place;        /* where it begins, in units from page 0 */
+  xmc_u32 room;         /* units that are left, at its begin */
+  volatile xmc_u32 sum; /* what the call wants */
+  xmc_u32 mine;         /* where the work-group's units begin, or XMC_REGION_NO_ROOM */
+} xmcRegionScratch;
+
+/* Before the first call with this scratch, after the region was reset, and before a call with a region of another heap. */
+XMC_FN void xmcRegionOpenWorkGroup(__local xmcRegionScratch *scratch) {
+  if (xmc_local_id() == 0) {
+    scratch->region = 0;
+    scratch->room = scratch->sum = 0;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* Adds n to the sum; returns the sum of those before. On GPUs the lanes that are here add together. */
+XMC_FN xmc_u32 xmc_region_add(__local xmcRegionScratch *scratch, xmc_u32 n) {
+#if XMC_SIMT && !XMC_DEBUG
+  xmc_lanes group = xmc_lanes_matching(1u);
+  xmc_u32 total, before = xmc_region_before(group, n, &total), first = 0, unused = 0;
+  if (xmc_lanes_below(group) == 0)
+    first = atomic_add(&scratch->sum, total);
+  xmc_lanes_share(group, xmc_lanes_first(group), &first, &unused);
+  return first + before;
+#else
+  return atomic_add(&scratch->sum, n);
+#endif
+}
+
+/* What the work-group wants together, from the piece or a new one; by its first work-item */
+XMC_FN void xmc_region_piece(XMC_GLOBAL xmcHeap *heap, xmcRegion region, __local xmcRegionScratch *scratch) {
+  xmc_u32 sum = scratch->sum, most = sum > XMC_REGION_PIECE_UNITS ? sum : XMC_REGION_PIECE_UNITS, place;
+  scratch->sum = 0;
+  scratch->mine = XMC_REGION_NO_ROOM;
+  if (sum == 0 || !heap)
+    return;
+  if (scratch->region != region || scratch->room < sum || !xmc_heap_is_ours(heap) ||
+      !xmc_region_is_live(heap, region)) {
+    place = xmc_region_alone(heap, xmc_caller(), region, most);
+    if (place >= XMC_REGION_AGAIN)
+      return;
+    scratch->region = region;
+    scratch->place = place;
+    scratch->room = most;
+  }
+  scratch->mine = scratch->place;
+  scratch->place += sum;
+  scratch->room -= sum;
+}
+
+/* As xmcRegionMalloc, for all work-items of the work-group together. Requests over 16 KiB, and all if there is no room for
+ * them together, are served one by one. */
+XMC_FN XMC_GLOBAL void *xmcRegionMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region, size_t size,
+                                                 __local xmcRegionScratch *scratch) {
+#if XMC_DEBUG
+  (void)scratch;
+  return xmcRegionMalloc(heap, region, size);
+#else
+  xmc_u32 units = size <= XMC_REGION_LANE_UNITS * XMC_UNIT_BYTES
+                      ? (xmc_u32)((size + XMC_UNIT_BYTES - 1u) / XMC_UNIT_BYTES)
+                      : 0;
+  xmc_u32 before = xmc_region_add(scratch, units), mine;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (xmc_local_id() == 0)
+    xmc_region_piece(heap, region, scratch);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  mine = scratch->mine;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (!units || mine == XMC_REGION_NO_ROOM)
+    return xmcRegionMalloc(heap, region, size);
+  return xmc_page_address(heap, 0) + (xmc_u64)(mine + before) * XMC_UNIT_BYTES;
+#endif
+}
+
+/* As xmcRegionFree, by all work-items of the work-group together: each gives back the chunks of some slots. */
+XMC_FN void xmcRegionFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
+                                   __local xmcRegionScratch *scratch) {
+  xmc_u32 items = (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2)), i;
+  XMC_OWN(heap);
+  if (xmc_local_id() == 0)
+    scratch->mine = region && xmc_heap_is_ours(heap) && xmc_region_close(heap, region);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (scratch->mine)
+    for (i = xmc_local_id(); i < 1u << xmc_region_log(region); i += items)
+      xmc_region_empty_slot(heap, region, i);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (scratch->mine && xmc_local_id() == 0)
+    xmc_region_end(heap, region);
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
+#endif
