@@ -211,6 +211,32 @@ XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
     xmc_blocks_released(heap, me, words, cls, id, bits, lanes, old);
 }
 
+/* Makes a live Memoryblock of `had` pages one of `pages` where it is: free pages behind it come to it, or its end goes back.
+ * Returns 0 and changes nothing if those are not free, or if somebody freed the block meanwhile.
+ *
+ * How long the block is stands in its state word alone. That changes by CAS, so a bad free at the same time finds one length or
+ * the other, and whoever's CAS succeeds owns the pages. Entries of pages that come are written before the word: what they said
+ * until then leads to words that are not in use. Those of pages that go stay as they are, and lead nowhere. */
+XMC_COLD_FN int xmc_memoryblock_resize(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 had, xmc_u32 pages) {
+  XMC_AFRESH64(heap);
+  xmc_u64 word = xmc_word_memoryblock(had);
+  XMC_GLOBAL xmc_u64 *entry = xmc_page_entry(heap, page);
+  xmc_u32 i;
+  if (pages > had && (pages > xmc_heap_present(heap) - page ||
+                      xmc_pages_claim(heap, page + had, pages - had) != pages - had))
+    return 0;
+  XMC_ROLLED
+  for (i = had; i < pages; i++)
+    xmc_store_relaxed64(entry + i, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
+  i = xmc_cas_acq_rel64(xmc_word_of(heap, xmc_superblock_id(page, 0)), word, xmc_word_memoryblock(pages)) ==
+      word;
+  if (i && pages < had)
+    xmc_run_release(heap, page + pages, had - pages);
+  if (!i && pages > had)
+    xmc_run_release(heap, page + had, pages - had);
+  return (int)i;
+}
+
 /* Releases a Memoryblock; whoever retires its word owns it. */
 XMC_COLD_FN void xmc_memoryblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   XMC_AFRESH64(heap);

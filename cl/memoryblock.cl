@@ -11,7 +11,8 @@
  *
  * Runs of up to 64 pages lie in one span and cost one CAS, however many blocks live. Longer ones begin
  * at a span and take whole spans, then the first pages of one more; they claim upwards, and who meets a
- * span that is not free gives back what it took. Where to look: the span index (span_index.cl). It
+ * span that is not free gives back what it took. A run in use can become longer by the pages behind it, in the same way, and
+ * shorter (xmc_memoryblock_resize). Where to look: the span index (span_index.cl). It
  * follows the spans lazily: giving back sets bits, a searcher who was misled clears them.
  */
 #ifndef XMC_MEMORYBLOCK_CL
@@ -268,19 +269,20 @@ XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages
   }
 }
 
-/* Claims spans [span, span + ceil(pages / 64)), the last one in part. Returns how many spans were there,
- * counted from the first; pages are claimed if that is all of them, none otherwise. */
-XMC_FN xmc_u32 xmc_spans_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages) {
+/* Claims the pages [page, page + pages), span by span upwards. Returns `pages`; or, if some are not free, how many there were in
+ * the spans before that one, and claims none: who steps back moves `flux`. */
+XMC_FN xmc_u32 xmc_pages_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
   XMC_AFRESH64(heap);
-  xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, i, rest;
+  xmc_u32 done, n, first;
   XMC_GLOBAL xmc_u64 *word;
   xmc_u64 mask, seen, old;
   XMC_ROLLED
-  for (i = 0; i < need; i++) {
-    word = xmc_span_word(heap, span + i);
-    rest = pages - i * XMC_SPAN_PAGES;
-    mask = xmc_run_mask(0, rest);
-    seen = rest >= XMC_SPAN_PAGES ? mask : xmc_load_relaxed64(word);
+  for (done = 0; done < pages; done += n) {
+    first = (page + done) & (XMC_SPAN_PAGES - 1u);
+    n = pages - done < XMC_SPAN_PAGES - first ? pages - done : XMC_SPAN_PAGES - first;
+    word = xmc_span_word(heap, (page + done) >> XMC_SPAN_SHIFT);
+    mask = xmc_run_mask(first, n);
+    seen = n == XMC_SPAN_PAGES ? mask : xmc_load_relaxed64(word);
     XMC_ROLLED
     while ((seen & mask) == mask) {
       old = xmc_cas_acquire64(word, seen, seen & ~mask);
@@ -289,15 +291,17 @@ XMC_FN xmc_u32 xmc_spans_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 p
       seen = old;
     }
     if ((seen & mask) != mask) {
-      if (i > 0)
-        xmc_run_release(heap, span * XMC_SPAN_PAGES, i * XMC_SPAN_PAGES);
-      return i;
+      if (done > 0) {
+        xmc_run_release(heap, page, done);
+        xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
+      }
+      return done;
     }
   }
-  return need;
+  return pages;
 }
 
-/* Are the spans free as far as one can see? Returns as xmc_spans_claim does, and claims nothing. */
+/* How many spans from `span` on are free as far as one can see, up to those of a run of `pages`, the last one in part */
 XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages) {
   XMC_AFRESH64(heap);
   xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, i = 0;
@@ -333,11 +337,10 @@ XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
   while (span <= xmc_heap_present_spans(heap) - need) {
     n = xmc_spans_look(heap, span, pages);
     if (n == need) {
-      n = xmc_spans_claim(heap, span, pages);
-      if (n == need)
+      n = xmc_pages_claim(heap, span * XMC_SPAN_PAGES, pages);
+      if (n == pages)
         return span * XMC_SPAN_PAGES;
-      if (n > 0)
-        xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
+      n >>= XMC_SPAN_SHIFT;
     }
     span += n + 1u;
   }

@@ -196,39 +196,61 @@ XMC_FN XMC_GLOBAL void *xmcCalloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t
   return block;
 }
 
+/* Makes a block of whole pages, of `old` bytes, one of `size` bytes where it is; 0 if it cannot be. */
+XMC_FN int xmc_pages_resize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t old, size_t size) {
+  xmc_u32 page, had = (xmc_u32)(old >> XMC_PAGE_SHIFT), pages;
+  if (size > xmc_data_bytes(heap))
+    return 0;
+  page = (xmc_u32)((xmc_arena_offset(heap, ptr) - xmc_heap_data(heap)) >> XMC_PAGE_SHIFT);
+  pages = (xmc_u32)(((xmc_u64)size + XMC_PAGE_BYTES - 1u) >> XMC_PAGE_SHIFT);
+  return pages == had || xmc_memoryblock_resize(heap, page, had, pages);
+}
+
 /* A block's contents in a new block of `size` bytes, or where they are; NULL if there is no room. `old`: its usable bytes */
 XMC_COLD_FN XMC_GLOBAL void *xmc_move_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr,
                                             size_t old, size_t size) {
   XMC_GLOBAL xmc_u64 *from = (XMC_GLOBAL xmc_u64 *)ptr, *to;
+  int pages = old > XMC_MAX_CLASS_BYTES; /* a block of whole pages */
   size_t i;
-  if (size <= old && size > old / 2u)
+  if (pages ? size > XMC_MAX_CLASS_BYTES && xmc_pages_resize(heap, ptr, old, size)
+            : size <= old && size > old / 2u)
     return ptr;
   to = (XMC_GLOBAL xmc_u64 *)xmc_any_malloc(heap, me, size);
-  if (!to) /* a smaller one was only to save room */
+  if (!to) { /* a smaller one was only to save room */
+    if (pages && size <= old)
+      xmc_pages_resize(heap, ptr, old, size);
     return size <= old ? ptr : 0;
+  }
   for (i = 0; i < ((old < size ? old : size) + 7u) / 8u; i++)
     to[i] = from[i];
   return to;
 }
 
-/* Changes a block's size, contents kept up to the smaller one; the address may change. NULL for ptr
+/* xmcRealloc of a live block of `old` usable bytes to `size` bytes, neither of them 0 */
+XMC_FN XMC_GLOBAL void *xmc_realloc_live(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t old,
+                                         size_t size) {
+  XMC_GLOBAL void *to = xmc_move_block(heap, xmc_caller(), ptr, old, size);
+  if (!to)
+    xmc_count_failure(heap, size);
+  else if (to != ptr)
+    xmcFree(heap, ptr);
+  return to;
+}
+
+/* Changes a block's size, contents kept up to the smaller one; the address may change. A block of whole pages (over 8 KiB) grows
+ * where it is if the pages behind it are free, and gives back those that it no longer needs. NULL for ptr
  * allocates; size 0 frees and returns NULL. On failure NULL, and the old block stays as it was. A ptr
  * that is no block of this heap is counted as an invalid free. */
 XMC_FN XMC_GLOBAL void *xmcRealloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t size) {
   size_t old;
-  XMC_GLOBAL void *to = 0;
   XMC_OWN(heap);
   if (!ptr)
     return xmcMalloc(heap, size);
   old = size > 0 ? xmcUsableSize(heap, ptr) : 0;
-  if (old) {
-    to = xmc_move_block(heap, xmc_caller(), ptr, old, size);
-    if (!to)
-      xmc_count_failure(heap, size);
-  }
-  if (!old || (to && to != ptr)) /* what is no block is counted */
-    xmcFree(heap, ptr);
-  return to;
+  if (old)
+    return xmc_realloc_live(heap, ptr, old, size);
+  xmcFree(heap, ptr); /* what is no block is counted */
+  return 0;
 }
 
 /* A block of a class whose Basicblocks are at multiples of `alignment`, from 32 to 8,192; or a run of pages; or NULL */

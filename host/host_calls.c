@@ -85,11 +85,12 @@ void *xmcHostAlignedAlloc(xmc_heap heap, size_t alignment, size_t size, cl_int *
 void *xmcHostRealloc(xmc_heap heap, void *ptr, size_t size, cl_int *errcode_ret) {
   xmc_host_call call = xmc_host_enter(heap);
   void *block = NULL;
-  if (call.arena && ptr && xmcUsableSize(call.arena, ptr) == 0) {
-    xmcFree(call.arena, ptr); /* counts it */
-    call.status = CL_INVALID_VALUE;
+  size_t old = call.arena && ptr ? xmcUsableSize(call.arena, ptr) : 0;
+  if (old && size) {
+    block = xmc_realloc_live(call.arena, ptr, old, size);
   } else if (call.arena) {
-    block = xmcRealloc(call.arena, ptr, size);
+    call.status = ptr && !old ? CL_INVALID_VALUE : CL_SUCCESS;
+    block = xmcRealloc(call.arena, ptr, size); /* allocates, frees, or counts a bad free */
   }
   xmc_host_leave(&call);
   return xmc_host_result(block, size != 0, call.status, errcode_ret);
