@@ -228,13 +228,15 @@ XMC_COLD_FN int xmc_memoryblock_resize(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, x
   XMC_ROLLED
   for (i = had; i < pages; i++)
     xmc_store_relaxed64(entry + i, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
-  i = xmc_cas_acq_rel64(xmc_word_of(heap, xmc_superblock_id(page, 0)), word, xmc_word_memoryblock(pages)) ==
-      word;
-  if (i && pages < had)
-    xmc_run_release(heap, page + pages, had - pages);
-  if (!i && pages > had)
+  if (xmc_cas_acq_rel64(xmc_word_of(heap, xmc_superblock_id(page, 0)), word, xmc_word_memoryblock(pages)) ==
+      word) {
+    if (pages < had)
+      xmc_run_release(heap, page + pages, had - pages);
+    return 1;
+  }
+  if (pages > had)
     xmc_run_release(heap, page + had, pages - had);
-  return (int)i;
+  return 0;
 }
 
 /* Releases a Memoryblock; whoever retires its word owns it. */

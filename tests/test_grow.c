@@ -248,7 +248,7 @@ static void calls_that_fail(test_env *env, const before *b, size_t bytes) {
 }
 
 static void impossible_calls(test_env *env) {
-  size_t bytes = 8 << 20, most = 256 << 20;
+  size_t bytes = 8 << 20, most = 64 << 20;
   xmc_heap heap = growing_heap(env, bytes, most), fixed = test_heap(env, bytes);
   lists some = lists_new(env, heap, 0, 64);
   cl_context context;
