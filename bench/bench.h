@@ -172,6 +172,7 @@ int bench_run_fifos(bench *b);
 int bench_run_threads(bench *b);
 int bench_run_cas(bench *b);
 int bench_run_build(bench *b);
+int bench_run_region(bench *b);
 
 /* One way out of each function: `status` is 1 and `cleanup` releases. */
 #define BENCH_TRY(call) \

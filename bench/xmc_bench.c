@@ -17,6 +17,7 @@ static const bench_workload workloads[] = {
     {"filled", "pair while 1 KiB blocks fill a quarter of the heap, beside an empty heap", bench_run_filled},
     {"latency", "one work-item alone, beside clCreateBuffer on the host", bench_run_latency},
     {"collective", "pair, alloc and free by the work-group and sub-group calls", bench_run_collective},
+    {"region", "blocks of one region, and their free all at once", bench_run_region},
     {"init", "xmcCreateHeap and xmcResetHeap by heap size", bench_run_init},
     {"modes", "pair by active lanes for each way to coalesce, buffered and not", bench_run_modes},
     {"fifos", "pair by active lanes for 0, 1, 2, 4 … FIFOs a class", bench_run_fifos},

@@ -17,6 +17,7 @@ AS_CUDA size_t get_global_size(int) { return gridDim.x * (size_t)blockDim.x; }
 AS_CUDA size_t get_global_offset(int) { return 0; }
 AS_CUDA size_t get_global_id(int) { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
 AS_CUDA uint atomic_inc(uint *p) { return atomicAdd(p, 1u); }
+AS_CUDA uint atomic_add(volatile uint *p, uint n) { return atomicAdd((uint *)p, n); }
 AS_CUDA uint clz(uint x) { return __clz(x); }
 AS_CUDA ulong clz(ulong x) { return __clzll(x); }
 AS_CUDA uint popcount(uint x) { return __popc(x); }
