@@ -37,17 +37,25 @@ XMC_FN xmc_u32 xmc_chunk_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages
   return xmc_run_is_shared(pages, 1u) ? at * XMC_SPAN_PAGES + xmc_lowest64(mask) : at;
 }
 
-/* A new chunk of at least `pages` pages, two or more; XMC_NONE: there is none. Nobody knows it yet, and its link and room are the
- * caller's to set. */
-XMC_COLD_FN xmc_u32 xmc_chunk_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 pages) {
-  xmc_u32 page = xmc_chunk_run(heap, me, pages), i;
-  if (pages == 2u && page != XMC_NONE &&
-      (page & 1u)) { /* its room word needs an even page and the next one */
-    xmc_run_release(heap, page, pages);
-    page = xmc_chunk_run(heap, me, ++pages);
+/* A new chunk of `pages` pages, or of `least` if there is no such run, two or more, or of three for two; XMC_NONE: there is none.
+ * Nobody knows it yet, and its link and room are the caller's to set. */
+XMC_COLD_FN xmc_u32 xmc_chunk_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 pages,
+                                   xmc_u32 least) {
+  xmc_u32 page, i;
+  XMC_ROLLED
+  for (;;) {
+    page = xmc_chunk_run(heap, me, pages);
+    if (page == XMC_NONE) {
+      if (pages <= least)
+        return XMC_NONE;
+      pages = least;
+    } else if (pages > 2u || !(page & 1u)) {
+      break;
+    } else { /* its room word needs an even page and the next one */
+      xmc_run_release(heap, page, pages);
+      least = ++pages;
+    }
   }
-  if (page == XMC_NONE)
-    return XMC_NONE;
   XMC_ROLLED
   for (i = 1; i < pages; i++)
     xmc_store_relaxed64(xmc_page_entry(heap, page + i), XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));

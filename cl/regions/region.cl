@@ -59,7 +59,7 @@ XMC_FN xmc_u32 xmc_region_log_for(xmc_u32 groups) {
 XMC_COLD_FN xmcRegion xmc_region_create(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 log) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_region_slot *slots;
-  xmc_u32 page = xmc_chunk_take(heap, me, XMC_CLASS_REGION, XMC_REGION_PAGES), tag, i;
+  xmc_u32 page = xmc_chunk_take(heap, me, XMC_CLASS_REGION, XMC_REGION_PAGES, XMC_REGION_PAGES), tag, i;
   xmcRegion region;
   if (page == XMC_NONE)
     return 0;
@@ -147,51 +147,41 @@ XMC_FN int xmc_ring_insert(XMC_GLOBAL xmcHeap *heap, xmc_u32 tag, XMC_GLOBAL xmc
   }
 }
 
-/* A request that is larger than the chunks of slots gets one of its own. */
-XMC_COLD_FN xmc_u32 xmc_region_large(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n) {
-  XMC_AFRESH64(heap);
-  xmc_u32 tag = xmc_region_tag(region), page, unit;
-  XMC_GLOBAL xmc_u64 *list =
-      &xmc_region_slots(heap, region)[xmc_near_slot(me, 1u << xmc_region_log(region))].large;
+/* Puts a chunk in front of a slot's list. 0: the region is closed. */
+XMC_FN int xmc_list_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 tag, XMC_GLOBAL xmc_u64 *list, xmc_u32 page) {
   xmc_u64 word;
-  page =
-      xmc_chunk_take(heap, me, XMC_CLASS_CHUNK,
-                     n / XMC_PAGE_UNITS + XMC_CHUNK_HEAD_UNITS); /* of which one unit or more is the head */
-  if (page == XMC_NONE)
-    return XMC_REGION_NO_ROOM;
-  unit = xmc_chunk_units(xmc_chunk_pages(heap, page)) - n;
-  xmc_store_release64(xmc_room_of(heap, page), xmc_room_make(tag, unit));
   XMC_ROLLED
   for (;;) {
     word = xmc_load_acquire64(list);
-    if (!xmc_link_is_of(word, tag)) {
-      xmc_store_relaxed64(xmc_room_of(heap, page), 0);
-      xmc_chunk_give(heap, page, XMC_CLASS_CHUNK);
-      return XMC_REGION_BAD;
-    }
+    if (!xmc_link_is_of(word, tag))
+      return 0;
     xmc_store_relaxed64(xmc_chunk_link(heap, page), word);
     if (xmc_cas_acq_rel64(list, word, xmc_link_make(tag, page + 1u)) == word)
-      return page * XMC_PAGE_UNITS + unit;
+      return 1;
   }
 }
 
-/* A new chunk for a slot, its first n units for the caller. `pages`: of the current one, or 0 */
-XMC_COLD_FN xmc_u32 xmc_region_grow(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 slot,
+/* A new chunk for a slot, its last n units for the caller: for its ring, where `pages` says how many the current one has, or 0; or,
+ * where n is more than such chunks are for, one of the request's own for its list. */
+XMC_COLD_FN xmc_u32 xmc_region_grow(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 at,
                                     xmc_u32 pages, xmc_u32 n) {
   XMC_AFRESH64(heap);
-  xmc_u32 tag = xmc_region_tag(region), page, unit;
+  XMC_GLOBAL xmc_region_slot *slot = xmc_region_slots(heap, region) + at;
+  xmc_u32 tag = xmc_region_tag(region), large = n > XMC_REGION_MOST_UNITS, page, unit;
   pages = pages ? 2u * pages : XMC_SIMT ? 4u : 2u;
   pages = pages < XMC_CHUNK_MOST_PAGES ? pages : XMC_CHUNK_MOST_PAGES;
-  page = xmc_scarce_near(heap) ? XMC_NONE : xmc_chunk_take(heap, me, XMC_CLASS_CHUNK, pages);
-  if (page == XMC_NONE)
-    page = xmc_chunk_take(heap, me, XMC_CLASS_CHUNK, 2u);
+  if (large) /* one unit or more is the head */
+    pages = n / XMC_PAGE_UNITS + XMC_CHUNK_HEAD_UNITS;
+  else if (xmc_scarce_near(heap))
+    pages = 2u;
+  page = xmc_chunk_take(heap, me, XMC_CLASS_CHUNK, pages, large ? pages : 2u);
   if (page == XMC_NONE) {
-    page = xmc_region_elsewhere(heap, region, slot, n, XMC_NONE);
+    page = large ? XMC_REGION_AGAIN : xmc_region_elsewhere(heap, region, at, n, XMC_NONE);
     return page == XMC_REGION_AGAIN ? XMC_REGION_NO_ROOM : page;
   }
   unit = xmc_chunk_units(xmc_chunk_pages(heap, page)) - n;
   xmc_store_release64(xmc_room_of(heap, page), xmc_room_make(tag, unit));
-  if (xmc_ring_insert(heap, tag, &xmc_region_slots(heap, region)[slot].current, page))
+  if (large ? xmc_list_push(heap, tag, &slot->large, page) : xmc_ring_insert(heap, tag, &slot->current, page))
     return page * XMC_PAGE_UNITS + unit;
   xmc_store_relaxed64(xmc_room_of(heap, page), 0);
   xmc_chunk_give(heap, page, XMC_CLASS_CHUNK);
@@ -209,12 +199,11 @@ XMC_COLD_FN xmc_u32 xmc_region_more(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcReg
   xmc_u64 word, link;
   if (!xmc_region_is_live(heap, region))
     return XMC_REGION_BAD;
-  if (n > XMC_REGION_MOST_UNITS)
-    return xmc_region_large(heap, me, region, n);
   slots = xmc_region_slots(heap, region);
   slot = xmc_near_slot(me, 1u << log);
+  current = XMC_NONE;
   XMC_ROLLED
-  for (;;) {
+  while (n <= XMC_REGION_MOST_UNITS) {
     word = xmc_load_acquire64(&slots[slot].current);
     if (!xmc_link_is_of(word, tag))
       return XMC_REGION_BAD;
@@ -242,7 +231,7 @@ XMC_COLD_FN xmc_u32 xmc_region_more(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcReg
       break;
     xmc_cas_acq_rel64(&slots[slot].current, word, link);
   }
-  if (XMC_SIMT && !first) {
+  if (XMC_SIMT && !first && n <= XMC_REGION_MOST_UNITS) {
     place = xmc_region_elsewhere(heap, region, slot, n, XMC_REGION_LOOKS);
     if (place != XMC_REGION_AGAIN)
       return place;
