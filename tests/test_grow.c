@@ -433,6 +433,35 @@ static void debug_heap(test_env *env) {
   test_empty(env, heap);
 }
 
+/* A region keeps its handle and its blocks, and takes chunks of the new pages. */
+static void with_a_region(test_env *env) {
+  xmc_heap heap = growing_heap(env, 8 << 20, 64 << 20);
+  xmcRegion region;
+  xmcRef ref;
+  char *block;
+  cl_int status;
+  cl_uint i;
+  CL_OK(xmcMapHeap(heap, NULL));
+  region = xmcHostRegionCreate(heap, &status);
+  CL_OK(status);
+  block = xmcHostRegionMalloc(heap, region, 100000, &status);
+  CL_OK(status);
+  for (i = 0; i < 100000; i++)
+    block[i] = (char)(i * 7);
+  ref = xmcHostToRef(heap, block);
+  CL_OK(xmcUnmapHeap(heap, NULL));
+  CL_OK(xmcGrowHeap(heap, NULL, 64 << 20));
+  CL_OK(xmcMapHeap(heap, NULL));
+  block = xmcHostFromRef(heap, ref);
+  for (i = 0; i < 100000; i++)
+    assert_int_equal(block[i], (char)(i * 7));
+  assert_non_null(xmcHostRegionMalloc(heap, region, 40 << 20, &status));
+  test_intact(env, heap);
+  CL_OK(xmcHostRegionFree(heap, region));
+  CL_OK(xmcUnmapHeap(heap, NULL));
+  test_empty(env, heap);
+}
+
 /* Fine-grained SVM on CPU devices: addresses stay, and host calls go on, before and after, without a map. */
 static void same_place(test_env *env) {
   cl_bitfield svm = env->device->svm;
@@ -488,7 +517,7 @@ int main(int argc, char **argv) {
   static const test_case cases[] = {
       TEST(with_live_data, SPREAD_AXES), TEST(impossible_calls, SPREAD_AXES), TEST(creation, SPREAD_ONE),
       TEST(at_once, SPREAD_AXES),        TEST(from_a_file, SPREAD_AXES),      TEST(debug_heap, SPREAD_ONE),
-      TEST(same_place, SPREAD_ONE),      TEST(default_heap, SPREAD_ONE),
+      TEST(with_a_region, SPREAD_AXES),  TEST(same_place, SPREAD_ONE),        TEST(default_heap, SPREAD_ONE),
   };
   return test_main("grow", cases, sizeof cases / sizeof *cases, argc, argv);
 }
