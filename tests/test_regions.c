@@ -7,7 +7,7 @@
 #include "../cl/regions/region.h"
 #include <unistd.h>
 
-enum { MOST = 64 };
+enum { MOST = 64, LEAST = 1024 }; /* regions; work-items that a test may use in any form */
 
 typedef struct scene {
   test_env *env;
@@ -55,7 +55,8 @@ static void scene_new(scene *s, test_env *env, size_t bytes, const xmc_heap_prop
   s->turns = 4;
   s->largest = 3000;
   s->regions = test_buffer(env, sizeof s->region, NULL);
-  s->refs = test_buffer(env, (size_t)s->count * s->turns * sizeof(cl_ulong), NULL);
+  s->refs =
+      test_buffer(env, (size_t)(s->count < LEAST ? LEAST : s->count) * s->turns * sizeof(cl_ulong), NULL);
   s->counter = test_buffer(env, sizeof(cl_uint), NULL);
 }
 
@@ -119,7 +120,7 @@ static void full(test_env *env) {
   scene_new(&s, env, 2 << 20, NULL);
   create(&s, 1, 0);
   s.largest = 60000;
-  s.count = (cl_uint)test_scaled(env, 64, 1024, 4096);
+  s.count = LEAST;
   refused = fill(&s, 1);
   check(&s);
   assert_true(refused > 0);
