@@ -176,7 +176,7 @@ XMC_FN int xmc_release_is_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 bit
 }
 
 /* The rest of a release, when there is more to do. */
-XMC_COLD_FN void xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+XMC_CALL_FN void xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                      xmc_u32 id, xmc_u32 bits, xmc_u32 lanes, xmc_u64 old) {
   xmc_u64 now = old | XMC_WORD_LISTED | bits;
   xmc_u32 bad = lanes - xmc_popcount32(bits & ~xmc_word_free(old));

@@ -30,11 +30,12 @@ XMC_FN int xmc_bitmap_fill(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 level,
   return xmc_or_hint64(xmc_bitmap_word(heap, map, level, i), (xmc_u64)1 << (i & 63u)) == 0;
 }
 XMC_FN void xmc_bitmap_set(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) {
-  if (!xmc_bitmap_fill(heap, map, 0, item))
-    return;
+  xmc_u32 level = 0;
   XMC_AFRESH(item);
-  if (xmc_bitmap_fill(heap, map, 1, item >> 6) && xmc_bitmap_fill(heap, map, 2, item >> 12))
-    xmc_bitmap_fill(heap, map, 3, item >> 18);
+  XMC_ROLLED
+  while (xmc_bitmap_fill(heap, map, level, item) &&
+         ++level < XMC_BITMAP_LEVELS) /* up while words were empty */
+    item >>= 6;
 }
 
 /* The same where the bit is most often set already, for a caller who gave the item the thing by a read-modify-write and

@@ -181,31 +181,12 @@ XMC_FN void xmc_pages_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 page,
 
 /* Starts a Superblock of a small class in the place that `slab` stands for. */
 XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
-                                xmc_u32 want, xmc_claim slab, xmc_seat seat, xmc_u32 *data) {
+                                xmc_u32 want, xmc_claim slab, xmc_seat seat) {
   xmc_u32 place = xmc_lowest32(xmc_claim_mask(slab)), left = xmc_slab_blocks(cls) - 32u * place;
   xmc_u32 count = left < 32u ? left : 32u, take = xmc_count_mask(want < count ? want : count);
   xmc_u32 id = xmc_superblock_id(xmc_slab_page(xmc_claim_id(slab)), place), scarce = xmc_scarce_near(heap);
-  *data = (xmc_u32)(xmc_fixed_data(heap) >> 4);
   xmc_superblock_start(heap, me, words, cls, id, count, take, seat, scarce);
   return xmc_claim_make(id, take);
-}
-
-/* Carves a new Superblock out of 2^order free pages. map: xmc_fixed_map. */
-XMC_FN xmc_claim xmc_superblock_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
-                                      xmc_u32 order, xmc_u64 map, xmc_seat seat, xmc_u32 *data) {
-  xmc_u32 page, count, take, scarce, words;
-  page = xmc_pages_take(heap, me, cls, order, map, seat.fifo, seat.hint, xmc_seat_own(&seat));
-  if (page == XMC_NONE)
-    return 0;
-  XMC_AFRESH64(heap); /* what comes next is on its way while the page map is written */
-  scarce = xmc_scarce_near(heap);
-  *data = (xmc_u32)(xmc_fixed_data(heap) >> 4);
-  words = (xmc_u32)(xmc_fixed_words(heap) >> 3);
-  xmc_pages_enter(heap, (xmc_u32)map, page, order, cls);
-  count = xmc_class_blocks(cls, 1u << order);
-  take = xmc_count_mask(want < count ? want : count);
-  xmc_superblock_start(heap, me, words, cls, xmc_run_id(page, order), count, take, seat, scarce);
-  return xmc_claim_make(xmc_run_id(page, order), take);
 }
 
 /* In a slab of 32 places, of 16 B, some have words that were of runs which began at this page. What the pages behind it
@@ -224,19 +205,33 @@ XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   }
 }
 
-/* Carves a new slab out of a free page: a claim of its first place. */
-XMC_FN xmc_claim xmc_slab_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_seat seat) {
-  xmc_u64 map = xmc_fixed_map(heap);
-  xmc_u32 page = xmc_pages_take(heap, me, cls, 0, map, seat.fifo, seat.hint, 0), id;
-  if (page == XMC_NONE)
-    return 0;
-  xmc_pages_enter(heap, (xmc_u32)map, page, 0, cls);
-  if (cls == 0)
+/* Puts 2^order pages, which the caller took, into use as a Superblock of the class, or one page as a slab if the class is a
+ * slab's: a claim of up to `want` of its blocks or places. */
+XMC_FN xmc_claim xmc_pages_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
+                                 xmc_u32 page, xmc_u32 order, xmc_seat seat) {
+  xmc_u32 slab = cls >= XMC_CLASSES, blocks = slab ? cls - XMC_CLASSES : cls, count, take, scarce, words, map,
+          id;
+  XMC_AFRESH64(heap); /* all on their way at the same time */
+  map = (xmc_u32)xmc_fixed_map(heap);
+  scarce = xmc_scarce_near(heap);
+  words = (xmc_u32)(xmc_fixed_words(heap) >> 3);
+  xmc_pages_enter(heap, map, page, order, blocks);
+  if (blocks == 0)
     xmc_runs_forget(heap, page);
-  id = xmc_slab_id(page);
-  xmc_superblock_start(heap, me, xmc_words(heap), xmc_slab_class(cls), id, (xmc_slab_blocks(cls) + 31u) >> 5,
-                       1u, seat, xmc_scarce_near(heap));
-  return xmc_claim_make(id, 1u);
+  id = slab ? xmc_slab_id(page) : xmc_run_id(page, order);
+  count = slab ? (xmc_slab_blocks(blocks) + 31u) >> 5 : xmc_class_blocks(blocks, 1u << order);
+  take = xmc_count_mask(want < count ? want : count);
+  xmc_superblock_start(heap, me, words, cls, id, count, take, seat, scarce);
+  return xmc_claim_make(id, take);
+}
+
+/* The same with 2^order pages that it takes (xmc_pages_take). */
+XMC_FN xmc_claim xmc_pages_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
+                                 xmc_u32 order, xmc_u64 map, xmc_seat seat) {
+  xmc_u32 page = xmc_pages_take(heap, me, cls < XMC_CLASSES ? cls : cls - XMC_CLASSES, order, map, seat.fifo,
+                                seat.hint, xmc_seat_own(&seat));
+  XMC_AFRESH(cls);
+  return page == XMC_NONE ? 0 : xmc_pages_start(heap, me, cls, want, page, order, seat);
 }
 
 /* Is there plenty of room? The answer is yes if two spans are wholly free, which `any`, a number that differs from request to
@@ -321,32 +316,28 @@ XMC_FN xmc_claim xmc_slab_adopt(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   return xmc_claim_make(id, take);
 }
 
-/* A place of another slab than the last one, `slab` with the word w: of the FIFO of slabs, or new. `own` as for
- * xmc_own_entry. */
+/* A place of another slab than the last one, `slab` with the word w, out of the FIFO of slabs; or 0, and in *seat where a new
+ * slab goes. `own` as for xmc_own_entry. */
 XMC_FN xmc_claim xmc_slab_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 own,
-                               xmc_u32 slab, xmc_u64 w) {
+                               xmc_u32 slab, xmc_u64 w, xmc_seat *seat) {
   xmc_claim claim = 0;
-  xmc_seat seat;
   xmc_view view;
   xmc_view_read(heap, xmc_slab_class(cls), &view);
-  xmc_seat_none(&seat);
-  seat.fifo = xmc_view_fifo(view, me);
-  if (own || seat.fifo == XMC_NONE) {
-    seat.hint = xmc_slab_near(heap, slab, w);
-    if (own && w != XMC_WORD_RETIRED && seat.fifo != XMC_NONE)
-      claim = xmc_slab_adopt(heap, words, xmc_slab_class(cls), seat.fifo);
-    seat.fifo = XMC_SEAT_PARKS;
+  xmc_seat_none(seat);
+  seat->fifo = xmc_view_fifo(view, me);
+  if (own || seat->fifo == XMC_NONE) {
+    seat->hint = xmc_slab_near(heap, slab, w);
+    if (own && w != XMC_WORD_RETIRED && seat->fifo != XMC_NONE)
+      claim = xmc_slab_adopt(heap, words, xmc_slab_class(cls), seat->fifo);
+    seat->fifo = XMC_SEAT_PARKS;
   } else {
-    xmc_seat_read(heap, &seat);
-    claim = xmc_slab_claim(heap, words, xmc_slab_class(cls), &seat);
-    XMC_AFRESH(seat.fifo);
+    xmc_seat_read(heap, seat);
+    claim = xmc_slab_claim(heap, words, xmc_slab_class(cls), seat);
+    XMC_AFRESH(seat->fifo);
     if (claim == XMC_CLAIM_AGAIN) /* what has the seat is not exhausted */
-      seat.fifo = XMC_NONE;
+      seat->fifo = XMC_NONE;
   }
-  XMC_AFRESH(cls);
-  if (!xmc_claim_mask(claim))
-    claim = xmc_slab_carve(heap, me, cls, seat);
-  return claim;
+  return xmc_claim_mask(claim) ? claim : 0;
 }
 
 /* A Superblock of the class that is parked is taken before a new one is carved. Programs whose sizes drift would else fill the
@@ -358,11 +349,12 @@ XMC_FN xmc_claim xmc_slab_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
 
 /* Carves a new Superblock out of a slab or free pages. */
 XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
-                                xmc_u32 want, xmc_seat seat, xmc_u32 *data) {
+                                xmc_u32 want, xmc_seat seat) {
   XMC_AFRESH64(heap);
   int small = xmc_class_is_small(cls);
-  xmc_u32 slab = XMC_NONE, scarce, own;
+  xmc_u32 slab = XMC_NONE, scarce, own, order;
   xmc_u64 w = 0, map;
+  xmc_seat from;
   xmc_claim claim;
   if (small)
     seat.hint = xmc_seat_hint(heap, seat.fifo, seat.hint);
@@ -376,38 +368,42 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     return 0;
   if (XMC_USED_FIRST) {
     claim = xmc_unpark(heap, me, cls, cls + 1u, want, XMC_CHOOSY_TURNS); /* every page in sight, not one */
-    *data = (xmc_u32)(xmc_fixed_data(heap) >> 4);
     if (claim)
       return claim;
   }
-  if (slab != XMC_NONE) {
+  claim = 0;
+  if (slab != XMC_NONE)
     claim = xmc_claim_make(slab, xmc_place_claim(xmc_word_at(heap, words, slab), xmc_slab_class(cls), &w));
-    if (claim)
-      return xmc_slab_start(heap, me, words, cls, want, claim, seat, data);
-  }
-  XMC_AFRESH(cls);
-  XMC_AFRESH(seat.fifo);
-  if (scarce) { /* a million requests that find nothing must not all seem to hold something */
-    if (!small && xmc_index_find(heap, 0, 0) == XMC_NONE)
-      return 0;
-    xmc_flux_begin(heap);
-  }
-  if (small) {
-    claim = xmc_slab_next(heap, me, words, cls, xmc_seat_own(&seat), slab, w);
+  if (!claim) {
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);
-    if (claim) {
-      own = xmc_seat_own(&seat);
-      if (seat.fifo != XMC_NONE)
-        xmc_store_relaxed32(own ? xmc_own_entry(heap, me, cls, own) : &xmc_fifo_number(heap, seat.fifo)->hint,
-                            xmc_claim_id(claim) + 1u);
-      claim = xmc_slab_start(heap, me, xmc_words(heap), cls, want, claim, seat, data);
+    if (scarce) { /* a million requests that find nothing must not all seem to hold something */
+      if (!small && xmc_index_find(heap, 0, 0) == XMC_NONE)
+        return 0;
+      xmc_flux_begin(heap);
     }
+    from = seat;
+    own = xmc_seat_own(&seat);
+    order = 0;
+    if (small)
+      claim = xmc_slab_next(heap, me, words, cls, own, slab, w, &from);
+    else
+      order = xmc_carve_order(heap, cls, want, seat.hint, (xmc_u32)(map >> 32), scarce);
+    XMC_AFRESH(cls);
+    XMC_AFRESH(want);
+    if (!claim)
+      claim = xmc_pages_carve(heap, me, xmc_class_is_small(cls) ? xmc_slab_class(cls) : cls,
+                              xmc_class_is_small(cls) ? 1u : want, order, map, from);
+    XMC_AFRESH(cls);
+    XMC_AFRESH(seat.fifo);
+    if (xmc_class_is_small(cls) && claim && seat.fifo != XMC_NONE)
+      xmc_store_relaxed32(own ? xmc_own_entry(heap, me, cls, own) : &xmc_fifo_number(heap, seat.fifo)->hint,
+                          xmc_claim_id(claim) + 1u);
   } else {
-    claim = xmc_superblock_carve(heap, me, cls, want,
-                                 xmc_carve_order(heap, cls, want, seat.hint, (xmc_u32)(map >> 32), scarce),
-                                 map, seat, data);
+    scarce = 0; /* nothing was out of sight */
   }
+  if (xmc_class_is_small(cls) && claim)
+    claim = xmc_slab_start(heap, me, xmc_words(heap), cls, want, claim, seat);
   if (scarce)
     xmc_flux_end(heap, claim != 0);
   return claim;
@@ -416,12 +412,12 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
 /* Claims 1 to `want` Basicblocks of one Superblock, from the FIFO of a slot or new. 0: the last resort. w and
  * XMC_CLAIM_AGAIN as for xmc_fifo_claim. */
 XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
-                                  xmc_u32 want, xmc_u64 w, xmc_seat seat, xmc_u32 *data) {
+                                  xmc_u32 want, xmc_u64 w, xmc_seat seat) {
   xmc_claim claim = xmc_fifo_claim(heap, words, cls, want, w, &seat);
   if (!claim) {
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);
-    claim = xmc_carve(heap, me, words, cls, want, seat, data);
+    claim = xmc_carve(heap, me, words, cls, want, seat);
   }
   return claim;
 }
@@ -431,18 +427,17 @@ XMC_FN xmc_claim xmc_blocks_claim_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xm
   xmc_view view;
   xmc_seat seat;
   xmc_claim claim;
-  xmc_u32 unused;
   xmc_u64 w;
   xmc_view_read(heap, cls, &view);
   xmc_seat_none(&seat);
   seat.fifo = xmc_view_fifo(view, me);
   if (seat.fifo == XMC_NONE)
-    return xmc_carve(heap, me, view.words, cls, want, seat, &unused);
+    return xmc_carve(heap, me, view.words, cls, want, seat);
   xmc_seat_read_for(heap, view.own, me, cls, want, &seat);
   w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
   XMC_ROLLED
   for (;;) { /* again only when somebody else moved the FIFO on */
-    claim = xmc_blocks_claim(heap, me, view.words, cls, want, w, seat, &unused);
+    claim = xmc_blocks_claim(heap, me, view.words, cls, want, w, seat);
     if (claim != XMC_CLAIM_AGAIN)
       return claim;
     xmc_seat_read_for(heap, view.own, me, cls, want, &seat);

@@ -69,13 +69,12 @@ XMC_PART_FN XMC_GLOBAL char *xmc_class_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc
         xmc_seat_read_for(heap, xmc_own_slots(heap, cls), me, cls, want, seat);
         w = xmc_seat_word(heap, view->words, seat->active);
       }
-      got = 0;
       claim = xmc_blocks_claim(heap, me, view->words, cls, sizeof group == 4 || want < 32u ? want : 32u, w,
-                               *seat, &got);
+                               *seat);
       take = xmc_claim_mask(claim);
       id = xmc_claim_id(claim);
       /* This lane's last turn. The others know the rest: it need not stay in registers here. */
-      view->data = got ? got : (xmc_u32)(xmc_heap_data(heap) >> 4);
+      view->data = (xmc_u32)(xmc_heap_data(heap) >> 4);
       w = seat->active = 0;
       view->words = seat->head = seat->used = seat->hint = seat->fifo = 0;
     }
@@ -177,7 +176,7 @@ XMC_FN XMC_GLOBAL char *xmc_active_malloc(XMC_GLOBAL xmcHeap *heap, xmc_view vie
 XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view,
                                              xmc_u32 cls) {
   XMC_GLOBAL char *block;
-  xmc_u32 data, bit;
+  xmc_u32 bit;
   xmc_u64 w;
   xmc_claim claim;
   xmc_seat seat;
@@ -189,7 +188,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   if (block)
     return block;
   for (;;) { /* again only when somebody else moved the FIFO on */
-    claim = xmc_blocks_claim(heap, me, view.words, cls, 1, w, seat, &data);
+    claim = xmc_blocks_claim(heap, me, view.words, cls, 1, w, seat);
     if (claim != XMC_CLAIM_AGAIN)
       break;
     xmc_seat_read_for(heap, view.own, me, cls, 1u, &seat);
@@ -202,32 +201,22 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
 }
 #endif
 
-/* One turn of the last resort: up to `want` blocks of the class, larger ones when there are no others, or 0. One of
- * up to twice the size is taken before it is certain that there is no other: where many search at the same time, what
- * one finds another one takes. */
+/* One turn of the last resort: up to `want` blocks of the class, larger ones when there are no others, or 0. */
 XMC_COLD_FN xmc_claim xmc_last_turn(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                                     xmc_search *search) {
   XMC_AFRESH64(heap);
-  xmc_u32 end;
   xmc_claim claim;
   if (*search) /* the first turn is not the last one, whatever moves */
     *search = xmc_search_begins(heap, *search);
   claim = xmc_last_claim(heap, me, cls, want, *search);
-  XMC_AFRESH(cls);
+  if (claim)
+    return claim;
   XMC_AFRESH(*search);
-  end = xmc_search_is_choosy(*search) ? 0u : cls + 5u;
-  if (end > XMC_CLASSES || xmc_search_turns(*search) == XMC_SEARCH_LAST)
-    end = XMC_CLASSES;
-  if (!claim)
-    claim = xmc_steal(heap, me, cls + 1u, end, want);
-  XMC_AFRESH(cls);
-  if (!claim && xmc_search_turns(*search) == XMC_SEARCH_LAST) {
-    claim = xmc_unpark(heap, me, cls + 1u, XMC_CLASSES, want, *search);
+  if (xmc_search_turns(*search) == XMC_SEARCH_LAST)
     *search = XMC_SEARCH_FAILED;
-  } else if (!claim && !xmc_make_room(heap, me, 1u, 0, search)) {
+  else if (!xmc_make_room(heap, me, 1u, 1u, search))
     *search = XMC_SEARCH_LAST;
-  }
-  return claim;
+  return 0;
 }
 
 /* A block of the class from the last resort, a larger one when there is no other, or 0. */
@@ -314,8 +303,7 @@ XMC_COLD_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 p
   XMC_AFRESH(pages);
   XMC_AFRESH(align);
   *search = xmc_search_begins(heap, *search);
-  at = pages + align - 1u;
-  if (!xmc_make_room(heap, me, pages, at > 1u ? 1u + xmc_highest32(at - 1u) : 0u, search))
+  if (!xmc_make_room(heap, me, pages, align, search))
     *search = xmc_search_flux(xmc_load_relaxed64(&heap->flux)) == (*search & ~0xffu) ? XMC_SEARCH_LAST
                                                                                      : XMC_SEARCH_HASTY;
   return 0;

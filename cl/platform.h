@@ -123,6 +123,16 @@
 #else
 #define XMC_COLD_FN static __attribute__((noinline, unused))
 #endif
+/* Cold functions that are called on NVIDIA as well, where a program so has them once. Each was chosen by its effect: the public calls
+ * keep their registers (tests/code_size), and nothing is slower. A call from where many values are alive, or one that most
+ * requests make, costs more than it saves (bench/experiments.md). */
+#ifndef XMC_CALL_FN
+#if XMC_SIMT && defined(__OPENCL_C_VERSION__) && !XMC_NVIDIA && !XMC_DEBUG
+#define XMC_CALL_FN XMC_FN
+#else
+#define XMC_CALL_FN static __attribute__((noinline, unused))
+#endif
+#endif
 /* A part of one other function, which stands by itself for its readers only: compilers must put it there. */
 #define XMC_PART_FN static inline __attribute__((always_inline))
 /* Debug calls, which would take compilers minutes to put into every place that allocates. */

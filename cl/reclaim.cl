@@ -57,7 +57,6 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page)
   for (;; end--) {
     XMC_AFRESH(cls);
     XMC_AFRESH(page);
-    XMC_AFRESH(end);
     if (end > 0) {
       id = xmc_superblock_id(page, end - 1u);
     } else {
@@ -88,11 +87,12 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page)
  * together, and then at what changed. */
 #define XMC_RECLAIM_CLEARED 1u /* the page's bit, after the first look */
 #define XMC_RECLAIM_AGAIN 2u   /* once more, from the first page on */
+#define XMC_RECLAIM_FOUND 4u   /* something was retired */
 XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
   XMC_AFRESH64(heap);
-  xmc_u32 page = xmc_any_number(me) % xmc_heap_present(heap), state = 0, found = 0, look;
+  xmc_u32 page = xmc_any_number(me) % xmc_heap_present(heap), state = 0, look;
   XMC_ROLLED
-  while (found < enough) {
+  while (enough > 0) {
     XMC_AFRESH(state);
     if (!(state & XMC_RECLAIM_CLEARED))
       page = xmc_whole_next(heap, page);
@@ -105,9 +105,12 @@ XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
     }
     look = xmc_page_look(heap, me, page);
     XMC_AFRESH(page);
-    found += look >> 1;
+    if (look >> 1) {
+      state |= XMC_RECLAIM_FOUND;
+      enough -= look >> 1 < enough ? look >> 1 : enough;
+    }
     if (!(state & XMC_RECLAIM_CLEARED) && !(look & 1u) &&
-        found < enough) { /* look before the bit is cleared, and after */
+        enough) { /* look before the bit is cleared, and after */
       xmc_whole_remove(heap, page);
       state |= XMC_RECLAIM_CLEARED;
       continue;
@@ -117,49 +120,91 @@ XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
     state &= ~XMC_RECLAIM_CLEARED;
     page++;
   }
-  return found != 0;
+  return (state & XMC_RECLAIM_FOUND) != 0;
 }
 
-/* Up to `want` blocks of a class from where the fast path does not look: parked Superblocks, other slots' FIFOs, the
- * same for slabs, then any free pages. */
+/* A new Superblock of the class out of free pages, for one who does not know where those are: up to `want` of its blocks. */
+XMC_FN xmc_claim xmc_last_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want) {
+  XMC_AFRESH64(heap);
+  xmc_u32 order = xmc_class_is_small(cls) ? 0 : xmc_class_order(cls), page;
+  xmc_seat seat;
+  xmc_seat_none(&seat);
+  XMC_ROLLED
+  for (;; order--) { /* as long a run as there is */
+    page = xmc_run_search(heap, me, order, 0, XMC_RUN_INDEX, 0);
+    XMC_AFRESH(order);
+    if (page != XMC_NONE || order == 0)
+      break;
+  }
+  XMC_AFRESH(cls);
+  if (page == XMC_NONE)
+    return 0;
+  if (xmc_class_is_small(cls)) {
+    cls = xmc_slab_class(cls);
+    want = 1u;
+  }
+  return xmc_pages_start(heap, me, cls, want, page, order, seat);
+}
+
+/* Where the classes end that a request for `cls` may take a block of instead. One of up to twice the size is taken before it is
+ * certain that there is no other: where many search at the same time, what one finds another one takes. */
+XMC_FN xmc_u32 xmc_search_end(xmc_u32 cls, xmc_search search) {
+  xmc_u32 end = xmc_search_is_choosy(search) ? 0 : cls + 5u;
+  return end > XMC_CLASSES || xmc_search_turns(search) == XMC_SEARCH_LAST ? XMC_CLASSES : end;
+}
+
+/* Up to `want` blocks of a class from where the fast path does not look, in four steps: parked Superblocks of the class and
+ * other slots' FIFOs of it; the same for slabs; any free pages; the same as first for larger classes, what is parked only in
+ * the last turn. */
+#define XMC_STEP_SLABS 1u
+#define XMC_STEP_CARVE 2u
+#define XMC_STEP_LARGER 3u
+#define XMC_STEPS 4u
+XMC_FN xmc_u32 xmc_step_begin(xmc_u32 step, xmc_u32 cls) {
+  return step == 0 ? cls : step == XMC_STEP_SLABS ? xmc_slab_class(cls) : cls + 1u;
+}
+XMC_FN xmc_u32 xmc_step_end(xmc_u32 step, xmc_u32 cls, xmc_search search) {
+  return step < XMC_STEP_CARVE ? xmc_step_begin(step, cls) + 1u : xmc_search_end(cls, search);
+}
 XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                                 xmc_search search) {
   XMC_AFRESH64(heap);
-  xmc_u32 from = cls, order, unused;
+  xmc_u32 step;
   xmc_claim claim;
   xmc_seat seat;
   xmc_seat_none(&seat);
   XMC_ROLLED
-  for (;;) { /* a small class goes round a second time, for slabs */
-    claim = xmc_unpark(heap, me, from, from + 1u, from == cls ? want : 1u, search);
-    XMC_AFRESH(from);
-    if (!claim)
-      claim = xmc_steal(heap, me, from, from + 1u, from == cls ? want : 1u);
-    if (claim || from != cls || !xmc_class_is_small(cls))
-      break;
-    from = xmc_slab_class(cls);
-  }
-  if (claim && from == cls)
-    return claim;
-  XMC_AFRESH(cls);
-  if (xmc_class_is_small(cls) && claim)
-    return xmc_slab_start(heap, me, xmc_words(heap), cls, want, claim, seat, &unused);
-  /* A million requests that find nothing must not all seem to hold something. */
-  if (xmc_index_find(heap, 0, 0) == XMC_NONE)
-    return 0;
-  xmc_flux_begin(heap); /* of a whole Superblock for a few blocks */
-  if (xmc_class_is_small(cls)) {
-    claim = xmc_slab_carve(heap, me, cls, seat);
+  for (step = 0; step < XMC_STEPS; step++) {
+    XMC_AFRESH(cls);
+    XMC_AFRESH(step);
+    claim = 0;
+    if (step == XMC_STEP_CARVE) {
+      if (xmc_index_find(heap, 0, 0) ==
+          XMC_NONE) /* a million requests that find nothing must not all seem to hold something */
+        continue;
+      xmc_flux_begin(heap); /* of a whole Superblock for a few blocks */
+      claim = xmc_last_carve(heap, me, cls, want);
+    } else if (step != XMC_STEP_SLABS || xmc_class_is_small(cls)) {
+      if (step != XMC_STEP_LARGER || xmc_search_turns(search) == XMC_SEARCH_LAST)
+        claim = xmc_unpark(heap, me, xmc_step_begin(step, cls), xmc_step_end(step, cls, search),
+                           step == XMC_STEP_SLABS ? 1u : want, search);
+      XMC_AFRESH(cls);
+      XMC_AFRESH(step);
+      XMC_AFRESH(search);
+      if (!claim)
+        claim = xmc_steal(heap, me, xmc_step_begin(step, cls), xmc_step_end(step, cls, search),
+                          step == XMC_STEP_SLABS ? 1u : want);
+    }
+    XMC_AFRESH(cls);
+    XMC_AFRESH(step);
+    if (claim && xmc_class_is_small(cls) && (step == XMC_STEP_SLABS || step == XMC_STEP_CARVE)) /* a place */
+      claim = xmc_slab_start(heap, me, xmc_words(heap), cls, want, claim, seat);
+    if (step == XMC_STEP_CARVE)
+      xmc_flux_end(heap, claim != 0);
     if (claim)
-      claim = xmc_slab_start(heap, me, xmc_words(heap), cls, want, claim, seat, &unused);
-  } else {
-    order = xmc_class_order(cls) + 1u;
-    XMC_ROLLED
-    while (!claim && order > 0)
-      claim = xmc_superblock_carve(heap, me, cls, want, --order, xmc_fixed_map(heap), seat, &unused);
+      return claim;
   }
-  xmc_flux_end(heap, claim != 0);
-  return claim;
+  return 0;
 }
 
 /* From now on those who make room findable say so. */
@@ -176,20 +221,21 @@ XMC_FN xmc_search xmc_search_begins(XMC_GLOBAL xmcHeap *heap, xmc_search search)
   return xmc_search_turns(search) | xmc_search_flux(xmc_load_acquire64(&heap->flux));
 }
 
-/* Called when a turn found nothing: makes room by retiring what is wholly free. 0: there is none, nobody made
+/* Called when a turn for `pages` pages at a multiple of `align`, or for a Superblock (1 and 1), found nothing: makes room by retiring
+ * what is wholly free. 0: there is none, nobody made
  * any since the turn began, nobody holds more than it will keep, and the index hides nothing. All is looked
  * at twice, because those who took room before it was scarce did not say so. While others hold room that is
  * believed XMC_PATIENCE times, because whoever holds may have stopped for good, and while they move it
  * XMC_PERSISTENCE times, for an end. */
 #define XMC_PATIENCE 4u
 #define XMC_PERSISTENCE 8u
-XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, xmc_u32 order,
+XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align,
                          xmc_search *search) {
   XMC_AFRESH64(heap);
   xmc_u64 now;
   xmc_u32 moved;
   xmc_say_scarce(heap);
-  if (xmc_reclaim(heap, me, enough))
+  if (xmc_reclaim(heap, me, pages))
     return 1;
   now = xmc_load_acquire64(&heap->flux);
   moved = (xmc_search_flux(now) ^ *search) >> 8;
@@ -198,7 +244,10 @@ XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough, x
     return 0;
   if (moved || (xmc_u32)now || xmc_search_turns(*search) <= XMC_PERSISTENCE / XMC_PATIENCE)
     return 1;
-  return xmc_index_sweep(heap, me, order);
+  XMC_AFRESH(pages);
+  XMC_AFRESH(align);
+  pages += align - 1u; /* as many in a row have the run that is wanted, wherever they begin */
+  return xmc_index_sweep(heap, me, pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0);
 }
 
 #endif

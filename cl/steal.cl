@@ -31,7 +31,6 @@ XMC_FN int xmc_is_parked(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
 XMC_COLD_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page,
                                       xmc_u32 want) {
   XMC_AFRESH64(heap);
-  XMC_GLOBAL xmc_u64 *word;
   xmc_u32 id, end, take;
   xmc_u64 w, next, old;
   if (page >= xmc_heap_pages(heap))
@@ -50,18 +49,17 @@ XMC_COLD_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
     XMC_AFRESH(page);
     XMC_AFRESH(end);
     id = cls < XMC_CLASSES ? xmc_superblock_id(page, end - 1u) : xmc_slab_id(page);
-    word = xmc_word_of(heap, id);
-    XMC_AFRESH64(word);
-    w = xmc_load_relaxed64(word);
+    w = xmc_load_relaxed64(xmc_word_of(heap, id));
     XMC_ROLLED
     while (xmc_word_class(w) == cls && (w & XMC_WORD_PARKED)) { /* again only when another one changed it */
-      take = xmc_lowest_bits(xmc_word_available(w, cls), want);
+      take = xmc_lowest_bits_slowly(xmc_word_available(w, cls), want);
       next = w & ~(xmc_u64)take;
       if (!xmc_word_available(next, cls))
         next &= ~(XMC_WORD_LISTED | XMC_WORD_PARKED);
       else if (!xmc_stays_parked(heap, cls))
         next &= ~XMC_WORD_PARKED;
-      old = xmc_cas_acquire64(word, w, next);
+      XMC_AFRESH(id);
+      old = xmc_cas_acquire64(xmc_word_of(heap, id), w, next);
       if (old != w) {
         w = old;
         continue;
@@ -69,7 +67,7 @@ XMC_COLD_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
       if (!take)
         break;
       if (xmc_word_available(next, cls) && !(next & XMC_WORD_PARKED)) { /* the duty came with it */
-        xmc_settle(heap, me, xmc_words(heap), cls, id, next);
+        xmc_put(heap, cls, xmc_fifo_slot(heap, me, cls), id);
         xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
       }
       return xmc_claim_make(id, take);

@@ -75,6 +75,14 @@ XMC_FN xmc_u32 xmc_lowest_bits(xmc_u32 x, xmc_u32 n) {
     return x;
   return x & ((1u << xmc_nth_bit(x, n)) - 1u);
 }
+/* The same bit by bit, with less to keep in registers */
+XMC_FN xmc_u32 xmc_lowest_bits_slowly(xmc_u32 x, xmc_u32 n) {
+  xmc_u32 left = x;
+  XMC_ROLLED
+  for (; n > 0 && left; n--)
+    left &= left - 1u;
+  return x & ~left;
+}
 
 /* The blocks that are free for a claim of this class; 0 if the word is of another class. Bits beyond the
  * count can only come from a bad free that raced with the reuse of a page; they are never handed out. */

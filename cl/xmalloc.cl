@@ -79,18 +79,21 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_any_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
 }
 
 /* Frees what begins no Basicblock: a Memoryblock, a compartment, or nothing. */
-XMC_COLD_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place place, XMC_GLOBAL void *ptr) {
+XMC_CALL_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr) {
   XMC_AFRESH64(heap);
-  xmc_u64 header;
-  if (place.rest == 0 && place.cls == XMC_CLASS_MEMORYBLOCK) {
-    xmc_memoryblock_release(heap, xmc_id_page(place.id));
-  } else {
+  xmc_place place; /* looked up again: as an argument it would take a stack frame */
+  xmc_u64 header = 0;
+  if (!xmc_find_block(heap, ptr, &place)) {
+    if (place.rest == 0 && place.cls == XMC_CLASS_MEMORYBLOCK) {
+      xmc_memoryblock_release(heap, xmc_id_page(place.id));
+      return;
+    }
     header = xmc_compartment_find(heap, place, ptr);
-    if (header)
-      xmc_compartment_free(heap, me, place, (XMC_GLOBAL char *)ptr, header);
-    else
-      xmc_count_invalid_free(heap, ptr);
   }
+  if (header)
+    xmc_compartment_free(heap, me, place, (XMC_GLOBAL char *)ptr, header);
+  else
+    xmc_count_invalid_free(heap, ptr);
 }
 
 /* The whole of xmcMalloc where each work-item is served alone */
@@ -150,7 +153,7 @@ XMC_COLD_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL
   if (xmc_find(heap, view, ptr, &place))
     xmc_class_free(heap, me, view.words, place);
   else if (xmc_heap_is_ours(heap))
-    xmc_other_free(heap, me, place, ptr);
+    xmc_other_free(heap, me, ptr);
 }
 
 /* Frees a block. NULL is a no-op. A pointer that is not the start of a live block (outside the arena, inside a

@@ -461,7 +461,7 @@ static void old_blocks_freed_again(void **state) {
   assert_true(begins && old && live);
   xmc_say_scarce(heap); /* else what xmc_reclaim looked at once it does not find again */
   for (round = 0; round < 60; round++) {
-    xmc_u32 count = 0, blocks = 0, tries, bad = 0, i, data;
+    xmc_u32 count = 0, blocks = 0, tries, bad = 0, i;
     xmc_u64 before = heap->double_frees + heap->invalid_frees;
     for (tries = 0; tries < 60 && count + 32 <= OLD; tries++) {
       xmc_u32 cls = 15 + (xmc_u32)(core_random(&seed) % 17), m;
@@ -469,7 +469,7 @@ static void old_blocks_freed_again(void **state) {
       xmc_seat seat;
       xmc_claim claim;
       xmc_seat_none(&seat);
-      claim = xmc_superblock_carve(heap, xmc_caller(), cls, 32, order, xmc_fixed_map(heap), seat, &data);
+      claim = xmc_pages_carve(heap, xmc_caller(), cls, 32, order, xmc_fixed_map(heap), seat);
       for (m = xmc_claim_mask(claim); m; m &= m - 1)
         old[count++] = xmc_block_address(heap, cls, xmc_claim_id(claim), xmc_lowest32(m));
     }

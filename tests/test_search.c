@@ -86,7 +86,8 @@ static void slab_takes_the_seat(void **state) {
   (void)state;
   look_open(1u << 20, 1, 64);
   xmc_seat_none(&seat);
-  assert_true(xmc_slab_carve(view.heap, 0, cls, seat) != 0); /* into the ring, and nothing else has room */
+  assert_true(xmc_pages_carve(view.heap, 0, xmc_slab_class(cls), 1, 0, xmc_fixed_map(view.heap), seat) !=
+              0); /* into the ring, and nothing else has room */
   while (xmc_span_take(view.heap, 0, 0) != XMC_NONE)
     ;
   xmc_say_scarce(view.heap);
@@ -185,7 +186,7 @@ static void patience(void **state) {
       search = xmc_search_begins(view.heap, search);
       if (moves == 2)
         xmc_add_acq_rel64(&view.heap->flux, XMC_FLUX_MOVED);
-      if (!xmc_make_room(view.heap, 0, 1, 0, &search))
+      if (!xmc_make_room(view.heap, 0, 1, 1, &search))
         break;
     }
     assert_int_equal(turns, moves == 0 ? 2 : moves == 1 ? XMC_PATIENCE + 1 : XMC_PERSISTENCE + 1);

@@ -64,7 +64,8 @@ static void adopted_slab(void **state) {
   (void)state;
   look_open(8u << 20, CORE_SLOTS_DEFAULT, 64);
   xmc_seat_none(&seat);
-  assert_true(xmc_slab_carve(view.heap, 0, cls, seat) != 0); /* into the ring, and nothing else has room */
+  assert_true(xmc_pages_carve(view.heap, 0, xmc_slab_class(cls), 1, 0, xmc_fixed_map(view.heap), seat) !=
+              0); /* into the ring, and nothing else has room */
   for (n = 0; n < view.heap->spans; n++)
     while (xmc_span_take(view.heap, n, 0) != XMC_NONE)
       ;

@@ -28,3 +28,4 @@ AS_CUDA ulong mul_hi(ulong a, ulong b) { return __umul64hi(a, b); }
 #define CLK_GLOBAL_MEM_FENCE 2
 #define barrier(fences) __syncthreads()
 #define inline inline __device__
+#define XMC_CALL_FN static __device__ __attribute__((noinline))
