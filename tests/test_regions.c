@@ -381,7 +381,7 @@ static void debug(test_env *env) {
     xmc_heap_properties extra[] = {XMC_HEAP_DEBUG, (xmc_heap_properties)level, 0};
     if (level < 3 && env->device->scale <= SCALE_SHORT) /* the third has what they have */
       continue;
-    scene_new(&s, env, 32 << 20, extra);
+    scene_new(&s, env, 128 << 20, extra);
     create(&s, 1, 0);
     s.largest = 60000;
     assert_int_equal(fill(&s, 1), 0);
