@@ -91,8 +91,9 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page)
 XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
   XMC_AFRESH64(heap);
   xmc_u32 page = xmc_any_number(me) % xmc_heap_present(heap), state = 0, look;
+  int left = (int)enough; /* may go below 0: Oclgrind has no subtraction that ends there */
   XMC_ROLLED
-  while (enough > 0) {
+  while (left > 0) {
     XMC_AFRESH(state);
     if (!(state & XMC_RECLAIM_CLEARED))
       page = xmc_whole_next(heap, page);
@@ -105,12 +106,11 @@ XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
     }
     look = xmc_page_look(heap, me, page);
     XMC_AFRESH(page);
-    if (look >> 1) {
+    if (look >> 1)
       state |= XMC_RECLAIM_FOUND;
-      enough -= look >> 1 < enough ? look >> 1 : enough;
-    }
+    left -= (int)(look >> 1);
     if (!(state & XMC_RECLAIM_CLEARED) && !(look & 1u) &&
-        enough) { /* look before the bit is cleared, and after */
+        left > 0) { /* look before the bit is cleared, and after */
       xmc_whole_remove(heap, page);
       state |= XMC_RECLAIM_CLEARED;
       continue;
