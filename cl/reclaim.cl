@@ -80,7 +80,7 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page)
 }
 
 /* Retires wholly free Superblocks and slabs of every class, wherever they are listed: their ids stay behind and lead
- * nowhere. Stops after `enough`. Returns whether there were any.
+ * nowhere. Stops after `enough`, less than 2^31. Returns whether there were any.
  *
  * Once a page was looked at its bit is cleared: each of its Superblocks is watched, and whoever makes one wholly
  * free, or starts a new one, sets the bit again. So a million requests that meet a full heap look once at all of it

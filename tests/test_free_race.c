@@ -156,7 +156,7 @@ static void bad_free_in_an_old_run(void **state) {
     first = (xmc_u32)page_of(block[0]);
     for (i = 0; i < n; i++)
       xmcFree(g.heap, block[i]);
-    assert_true(xmc_reclaim(g.heap, 0, XMC_NONE));
+    assert_true(xmc_reclaim(g.heap, 0, XMC_MAX_PAGES));
     for (page = 0; page < g.heap->pages; page++)
       assert_int_equal(page == first || xmc_run_claim_at(g.heap, xmc_heap_map(g.heap), 0, page, &seen), 1);
     for (g.size = 16; (g.block[g.count] = xmcMalloc(g.heap, 16)) != NULL; g.count++)

@@ -475,7 +475,7 @@ static void old_blocks_freed_again(void **state) {
     }
     for (i = 0; i < count; i++)
       xmcFree(heap, old[i]);
-    while (xmc_reclaim(heap, xmc_caller(), XMC_NONE))
+    while (xmc_reclaim(heap, xmc_caller(), XMC_MAX_PAGES))
       ;
     assert_int_equal(core_free_pages(heap), heap->pages);
     assert_int_equal(heap->double_frees + heap->invalid_frees, before);
@@ -501,7 +501,7 @@ static void old_blocks_freed_again(void **state) {
       xmcFree(heap, live[i]);
     }
     assert_int_equal(heap->double_frees + heap->invalid_frees, before + bad);
-    while (xmc_reclaim(heap, xmc_caller(), XMC_NONE))
+    while (xmc_reclaim(heap, xmc_caller(), XMC_MAX_PAGES))
       ;
     assert_int_equal(core_free_pages(heap), heap->pages);
   }

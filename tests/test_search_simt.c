@@ -117,7 +117,7 @@ static void shown(void **state) {
         for (r = 4; r-- > (kept ? 3u : 0u);)
           group(r, give, NULL);
         xmc_say_scarce(view.heap);
-        xmc_reclaim(view.heap, 0, XMC_NONE);
+        xmc_reclaim(view.heap, 0, XMC_MAX_PAGES);
         intact();
         stale = late;
         group(5, take, &size);
