@@ -147,8 +147,8 @@ XMC_FN void xmc_count_invalid_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const vo
 XMC_COLD_FN void xmc_count_failure_of(XMC_GLOBAL xmcHeap *heap, size_t size, xmc_u64 id) {
   XMC_AFRESH64(heap);
   xmc_add_relaxed64(&heap->failed_requests, 1);
-  if (size <= (xmc_u64)XMC_MAX_PAGES
-                  << XMC_PAGE_SHIFT) /* no heap has more; a sum with such numbers would say nothing */
+  /* No heap has more; a sum with such numbers would say nothing. */
+  if (size <= (xmc_u64)XMC_MAX_PAGES << XMC_PAGE_SHIFT)
     xmc_add_relaxed64(&heap->failed_bytes, (xmc_u64)size);
   if (xmc_cas_relaxed64(&heap->first_failure_size, 0, (xmc_u64)size) == 0)
     xmc_store_relaxed64(&heap->first_failure_id, id);

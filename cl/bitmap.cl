@@ -32,9 +32,9 @@ XMC_FN int xmc_bitmap_fill(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 level,
 XMC_FN void xmc_bitmap_set(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) {
   xmc_u32 level = 0;
   XMC_AFRESH(item);
+  /* up while words were empty */
   XMC_ROLLED
-  while (xmc_bitmap_fill(heap, map, level, item) &&
-         ++level < XMC_BITMAP_LEVELS) /* up while words were empty */
+  while (xmc_bitmap_fill(heap, map, level, item) && ++level < XMC_BITMAP_LEVELS)
     item >>= 6;
 }
 

@@ -319,8 +319,6 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
   xmc_search search = 0;
   xmc_lanes group;
   xmc_u32 first, rank, got, low, high, near;
-  if (pages + align - 1u < pages || pages + align - 1u > xmc_heap_present(heap))
-    return XMC_NONE;
   group = xmc_lanes_matching(
       xmc_lane_key(heap, xmc_run_is_shared(pages, align) ? pages : XMC_SPAN_PAGES + 1u + xmc_lane()));
   near = XMC_NONE;
@@ -378,8 +376,6 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
   xmc_u32 at = 0;
   xmc_u64 mask = 0;
   xmc_search search = 0;
-  if (pages + align - 1u < pages || pages + align - 1u > xmc_heap_present(heap))
-    return XMC_NONE;
   XMC_ROLLED
   do
     at = xmc_run_take(heap, me, pages, align, 1, XMC_NONE, &search, &mask);

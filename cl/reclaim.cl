@@ -109,8 +109,8 @@ XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
     if (look >> 1)
       state |= XMC_RECLAIM_FOUND;
     left -= (int)(look >> 1);
-    if (!(state & XMC_RECLAIM_CLEARED) && !(look & 1u) &&
-        left > 0) { /* look before the bit is cleared, and after */
+    /* look before the bit is cleared, and after */
+    if (!(state & XMC_RECLAIM_CLEARED) && !(look & 1u) && left > 0) {
       xmc_whole_remove(heap, page);
       state |= XMC_RECLAIM_CLEARED;
       continue;
@@ -179,8 +179,8 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     XMC_AFRESH(step);
     claim = 0;
     if (step == XMC_STEP_CARVE) {
-      if (xmc_index_find(heap, 0, 0) ==
-          XMC_NONE) /* a million requests that find nothing must not all seem to hold something */
+      /* A million requests that find nothing must not all seem to hold something. */
+      if (xmc_index_find(heap, 0, 0) == XMC_NONE)
         continue;
       xmc_flux_begin(heap); /* of a whole Superblock for a few blocks */
       claim = xmc_last_carve(heap, me, cls, want);
@@ -221,10 +221,9 @@ XMC_FN xmc_search xmc_search_begins(XMC_GLOBAL xmcHeap *heap, xmc_search search)
   return xmc_search_turns(search) | xmc_search_flux(xmc_load_acquire64(&heap->flux));
 }
 
-/* Called when a turn for `pages` pages at a multiple of `align`, or for a Superblock (1 and 1), found nothing: makes room by retiring
- * what is wholly free. 0: there is none, nobody made
- * any since the turn began, nobody holds more than it will keep, and the index hides nothing. All is looked
- * at twice, because those who took room before it was scarce did not say so. While others hold room that is
+/* Called when a turn found nothing that was for `pages` pages at a multiple of `align` pages, or for a Superblock (1 and 1): makes
+ * room by retiring what is wholly free. 0: there is none, nobody made any since the turn began, nobody holds more than it
+ * will keep, and the index hides nothing. All is looked at twice, because those who took room before it was scarce did not say so. While others hold room that is
  * believed XMC_PATIENCE times, because whoever holds may have stopped for good, and while they move it
  * XMC_PERSISTENCE times, for an end. */
 #define XMC_PATIENCE 4u

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a search for wholly free Superblocks looks: the whole bitmap, a bit a page.
  *
- * Before room was ever scarce the bits of all pages that are present are set. A search (reclaim.cl) looks at the pages whose bits are set, retires
- * what is wholly free, sets `watched` in the words of the rest, and clears the bits. From then on
+ * Before room was ever scarce the bits of all pages that are present are set. A search (reclaim.cl) looks at the pages
+ * whose bits are set, retires what is wholly free, sets `watched` in the words of the rest, and clears the bits. From then on
  *
  *   who makes a watched Superblock wholly free    clears `watched` and sets its page's bit    (xmc_say_whole)
  *   who starts a new one                          sets its page's bit                         (xmc_superblock_show)

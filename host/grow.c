@@ -81,8 +81,8 @@ static cl_int xmc_grow_there(xmc_heap heap, cl_command_queue queue, xmc_u64 byte
     xmc_memory_release(heap->context, &memory);
     return status;
   }
-  if (heap->geometry
-          [0]) /* programs were built for the place of page 0, which a reset would align in the new memory */
+  /* Programs for one geometry were built for the place of page 0, which a reset would align in the new memory. */
+  if (heap->geometry[0])
     heap->initial.data = heap->header.data | XMC_DATA_STAYS;
   xmc_grow_handle(heap, bytes, &memory);
   xmc_memory_release(heap->context, &old);

@@ -131,20 +131,18 @@ void *xmcHostRegionMalloc(xmc_heap heap, xmcRegion region, size_t size, cl_int *
   return xmc_host_result(block, size != 0, call.status, errcode_ret);
 }
 
-cl_int xmcHostRegionFree(xmc_heap heap, xmcRegion region) {
+static cl_int xmc_host_region(xmc_heap heap, xmcRegion region, void (*core)(xmcHeap *, xmcRegion)) {
   xmc_host_call call = xmc_host_enter(heap);
   if (call.arena)
-    xmcRegionFree(call.arena, region);
+    core(call.arena, region);
   xmc_host_leave(&call);
   return call.status;
 }
-
+cl_int xmcHostRegionFree(xmc_heap heap, xmcRegion region) {
+  return xmc_host_region(heap, region, xmcRegionFree);
+}
 cl_int xmcHostRegionReset(xmc_heap heap, xmcRegion region) {
-  xmc_host_call call = xmc_host_enter(heap);
-  if (call.arena)
-    xmcRegionReset(call.arena, region);
-  xmc_host_leave(&call);
-  return call.status;
+  return xmc_host_region(heap, region, xmcRegionReset);
 }
 
 size_t xmcHostRegionBytes(xmc_heap heap, xmcRegion region) {

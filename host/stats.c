@@ -70,14 +70,14 @@ void xmc_stats_meta(xmcHeap *meta, xmc_heap_stats *stats) {
   for (c = 0; c < XMC_STATS_CLASSES; c++)
     stats->class_bytes[c] = xmc_class_bytes(c);
   for (page = 0; page < meta->present; page += run.pages) {
-    cl_ulong bytes;
+    cl_ulong bytes, largest;
     run = xmc_walk_run(meta, page);
     bytes = (cl_ulong)run.pages << XMC_PAGE_SHIFT;
     stats->high_water_bytes += ever_used(meta, &run);
     if (!is_to_be_had(meta, &run))
       begin = page + run.pages;
-    else if (largest_request(begin, page + run.pages) > stats->largest_free_bytes)
-      stats->largest_free_bytes = largest_request(begin, page + run.pages);
+    else if ((largest = largest_request(begin, page + run.pages)) > stats->largest_free_bytes)
+      stats->largest_free_bytes = largest;
     if (begin <= page && run.kind != XMC_RUN_FREE)
       stats->reclaimable_bytes += bytes;
     if (run.kind == XMC_RUN_FREE) {

@@ -34,18 +34,20 @@ XMC_FN void xmcRegionOpenWorkGroup(__local xmcRegionScratch *scratch) {
 }
 
 /* Adds n to the sum; returns the sum of those before. On GPUs the lanes that are here add together. */
-XMC_FN xmc_u32 xmc_region_add(__local xmcRegionScratch *scratch, xmc_u32 n) {
 #if XMC_SIMT && !XMC_DEBUG
+XMC_FN xmc_u32 xmc_region_add(__local xmcRegionScratch *scratch, xmc_u32 n) {
   xmc_lanes group = xmc_lanes_matching(1u);
   xmc_u32 total, before = xmc_region_before(group, n, &total), first = 0, unused = 0;
   if (xmc_lanes_below(group) == 0)
     first = atomic_add(&scratch->sum, total);
   xmc_lanes_share(group, xmc_lanes_first(group), &first, &unused);
   return first + before;
-#else
-  return atomic_add(&scratch->sum, n);
-#endif
 }
+#else
+XMC_FN xmc_u32 xmc_region_add(__local xmcRegionScratch *scratch, xmc_u32 n) {
+  return atomic_add(&scratch->sum, n);
+}
+#endif
 
 /* What the work-group wants together, from the piece or a new one; by its first work-item */
 XMC_FN void xmc_region_piece(XMC_GLOBAL xmcHeap *heap, xmcRegion region, __local xmcRegionScratch *scratch) {
