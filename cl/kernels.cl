@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels that the host library runs on a heap. */
 #include "xmalloc.cl"
-#include "init.cl"
+#include "superblocks/init.cl"
 
 __kernel void xmc_init(__global xmcHeap *heap) {
   xmc_init_part(heap, (xmc_u32)get_global_id(0), (xmc_u32)get_global_size(0));

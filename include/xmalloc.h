@@ -112,7 +112,7 @@ typedef cl_uint xmc_heap_info;
 #define XMC_HEAP_FIFO_START 0x5804 /* first 32-bit sequence number of every FIFO (to test wrap-around) */
 /* bytes: xmcGrowHeap makes the heap as large as that; 0, the default: the heap cannot grow */
 #define XMC_HEAP_MAX_BYTES 0x5806
-#define XMC_HEAP_DEBUG 0x5805 /* debug level, 0 … XMC_DEBUG_MAX, costs: cl/debug.cl; default 0 */
+#define XMC_HEAP_DEBUG 0x5805 /* debug level, 0 … XMC_DEBUG_MAX, costs: cl/calls/debug.cl; default 0 */
 
 #define XMC_BACKING_BUFFER 1   /* a cl_mem buffer */
 #define XMC_BACKING_SVM 2      /* coarse-grained shared virtual memory */

@@ -3,7 +3,7 @@
  * changes: all of the metadata but the counters is compared before and after.
  */
 #include "support/harness.h"
-#include "../cl/arena.h"
+#include "../cl/layout/arena.h"
 
 enum { BLOCKS = 60, LIST = 512 };
 

@@ -6,7 +6,7 @@
  */
 #define CORE_SCHEDULED
 #include "support/core.h"
-#include "inspect.h"
+#include "inspect/inspect.h"
 #include "support/named.h"
 
 enum { BLOCKS = 40 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Devices: what the library tells of one, parts of one (sub-devices), and two in one context. */
 #include "support/harness.h"
-#include "text.h"
+#include "inspect/text.h"
 #include <sys/wait.h>
 #include <unistd.h>
 

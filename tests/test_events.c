@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Failures that show: the callback by each function that looks, XMC_SHOW, and what changed between two statistics. */
 #include "support/harness.h"
-#include "inspect.h"
+#include "inspect/inspect.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>

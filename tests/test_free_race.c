@@ -18,7 +18,7 @@ static void others(void);
   } while (0)
 #include "support/core.h"
 #include "support/named.h"
-#include "walk.h"
+#include "inspect/walk.h"
 
 enum { MOST_BLOCKS = 8192, MOST_STEPS = 200 };
 

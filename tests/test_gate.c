@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* An unmap, or a reset of a heap that needs no map, while a host call is inside: it waits for that call, and refuses others. */
 #include "support/harness.h"
-#include "internal.h"
+#include "heap/internal.h"
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>

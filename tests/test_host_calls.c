@@ -6,7 +6,7 @@
  */
 #include "support/harness.h"
 #include "kernels/pattern.h"
-#include "../cl/arena.h"
+#include "../cl/layout/arena.h"
 #include <pthread.h>
 #include <time.h>
 

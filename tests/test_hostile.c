@@ -4,7 +4,7 @@
  */
 #include "support/core.h"
 #include "support/named.h"
-#include "heap_file.h"
+#include "file/heap_file.h"
 
 enum { BYTES = 4 << 20, BLOCKS = 60 };
 

@@ -2,9 +2,9 @@
 /* Looking into a heap: the list of blocks against what was allocated, the reports against the list, the map,
  * and the xmc-heap tool on the saved heap. */
 #include "support/harness.h"
-#include "inspect.h"
-#include "layout.h"
-#include "../cl/init.cl"
+#include "inspect/inspect.h"
+#include "heap/layout.h"
+#include "../cl/superblocks/init.cl"
 #include <unistd.h>
 
 enum { BLOCKS = 3000 };
@@ -183,7 +183,7 @@ static void texts(test_env *env) {
 #define XMC_HAS_OPEN_MEMSTREAM 0
 #define xmc_memory_stream_open portable_open
 #define xmc_memory_stream_close portable_close
-#include "memory_stream.c"
+#include "inspect/memory_stream.c"
 
 static void portable_stream(test_env *env) {
   xmc_memory_stream stream;

@@ -3,7 +3,7 @@
  * (test_damage.c does the same to every bit of the tables, without a device.)
  */
 #include "support/harness.h"
-#include "inspect.h"
+#include "inspect/inspect.h"
 
 static int CL_CALLBACK count(const xmc_block *block, void *data) {
   (void)block;

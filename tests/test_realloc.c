@@ -7,7 +7,7 @@ static void before_step(void);
 #define XMC_HOST_STEP() before_step()
 #include "support/core.h"
 #include "support/named.h"
-#include "walk.h"
+#include "inspect/walk.h"
 
 enum { THREADS = 8, PAGE = XMC_PAGE_BYTES };
 

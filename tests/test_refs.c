@@ -2,7 +2,7 @@
 /* References: in 32 bits, on both sides, with their edges and a heap that they do not reach; and those that
  * work-items hand to each other while they run. */
 #include "support/harness.h"
-#include "internal.h"
+#include "heap/internal.h"
 
 #define REACH ((cl_ulong)1 << 36) /* 64 GiB */
 

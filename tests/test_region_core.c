@@ -3,7 +3,7 @@
  * bad regions change nothing, and a free beside requests loses nothing.
  */
 #include "support/core.h"
-#include "../host/inspect.h"
+#include "../host/inspect/inspect.h"
 #include "support/named.h"
 
 enum { THREADS = 8, MOST = 4096 };

@@ -13,7 +13,7 @@
 #define CORE_OWN_STEPS
 static uint64_t old_value(const uint64_t *p);
 #include "support/core.h"
-#include "../host/inspect.h"
+#include "../host/inspect/inspect.h"
 #include "support/named.h"
 
 enum { GROUPS = 24, LANES = GROUPS * SIMT_LANES, MOST = 48 };

@@ -3,7 +3,7 @@
  * counted and change nothing, and the inspectors and debug heaps know regions.
  */
 #include "support/harness.h"
-#include "../cl/arena.h"
+#include "../cl/layout/arena.h"
 #include "../cl/regions/region.h"
 #include <unistd.h>
 

@@ -2,8 +2,8 @@
 /* Heaps in files: what was saved comes back on every backing with its references, and can be used on; files
  * that were altered are refused and leave nothing behind. */
 #include "support/harness.h"
-#include "heap_file.h"
-#include "layout.h"
+#include "file/heap_file.h"
+#include "heap/layout.h"
 #include <unistd.h>
 
 typedef struct list {

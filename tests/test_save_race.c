@@ -5,7 +5,7 @@
  *   XMC_TEST_ROUNDS   saves of each thread and process; default 10, 40 or 1,000 by the scale
  */
 #include "support/files.h"
-#include "file_replace.h"
+#include "file/file_replace.h"
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>

@@ -2,7 +2,7 @@
 /* What a search of the last resort may miss, and must learn of. Before each atomic of a request the arena is copied, and the whole
  * search runs on the copy, as another work-item's would that sees this moment. Where it finds nothing although there is room
  * before the request and after it, the room was out of sight for a moment; then the request must have moved `flux` by its end, or
- * count as one that holds room: by that a real search knows that it has to look again (cl/reclaim.cl).
+ * count as one that holds room: by that a real search knows that it has to look again (cl/pressure/reclaim.cl).
  *
  * In the end a heap whose span index lost several runs, as it does when work-items stop half-way: all of them are found.
  */
@@ -19,7 +19,7 @@ static int steps = -1; /* until the others run */
   } while (0)
 #include "support/core.h"
 #include "support/look.h"
-#include "../host/inspect.h"
+#include "../host/inspect/inspect.h"
 #include "support/named.h"
 
 enum { MOST_BLOCKS = 8192 };

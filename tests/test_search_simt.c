@@ -19,7 +19,7 @@ static int stale; /* so many looks still see plenty of room */
 #define CORE_OWN_STEPS
 #include "support/core.h"
 #include "support/look.h"
-#include "../host/inspect.h"
+#include "../host/inspect/inspect.h"
 #include "support/named.h"
 
 enum { ROUNDS = 24 };

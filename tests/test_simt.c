@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sub-groups in lock step, as on GPUs, on the host (support/simt.h): the calls of cl/coalesce.cl as they are there. Lanes
+/* Sub-groups in lock step, as on GPUs, on the host (support/simt.h): the calls of cl/calls/coalesce.cl as they are there. Lanes
  * of one sub-group ask together, part, and come together again; the heap is full again and again. Every word of a
  * block has its owner's tag. test_simt_compartment.c is this with the papers' compartments, test_simt_geometry.c for one geometry.
  */
@@ -12,7 +12,7 @@
 #define XMC_HOST_THREAD() (simt_number() + 1u)
 #define CORE_OWN_STEPS
 #include "support/core.h"
-#include "../host/inspect.h"
+#include "../host/inspect/inspect.h"
 #include "support/named.h"
 
 enum { GROUPS = 24, ROW = 6 };
@@ -275,7 +275,7 @@ static void active_ones_stay(void **state) {
 }
 
 /* Whole sub-groups, each of whose requests is for one size, and which free what others took: most are served the short way
- * (cl/full_group.cl), side by side in the lanes' order. On heaps with a FIFO for each sub-group, and with places of the slots' own;
+ * (cl/calls/full_group.cl), side by side in the lanes' order. On heaps with a FIFO for each sub-group, and with places of the slots' own;
  * on one that is used up in between, so that searches watch what the short way takes from. */
 static void take(uint32_t number, void *data) {
   static const uint32_t sizes[] = {16, 64,  480,   512,  40,  4096,  256, 16384,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Structs whose size the caller states: programs that know fewer or more members than the library. */
 #include "support/harness.h"
-#include "internal.h"
+#include "heap/internal.h"
 
 #define GUARD 0xa5
 enum { ROOM = 2048, MORE = 96 }; /* bytes around a struct; a member that only a later version knows */

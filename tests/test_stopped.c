@@ -7,7 +7,7 @@
  */
 #define CORE_SCHEDULED
 #include "support/core.h"
-#include "walk.h"
+#include "inspect/walk.h"
 #include "support/named.h"
 
 typedef struct stage {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* 32-bit sequence numbers of FIFOs wrap: FIFOs started near the end of their range behave the same. */
 #include "support/churn.h"
-#include "../cl/arena.h"
+#include "../cl/layout/arena.h"
 
 /* How far the heads of the heap's FIFOs went from `start`: the furthest, and whether any passed 2^32 */
 static cl_uint furthest(test_env *env, xmc_heap heap, cl_uint start, int *wrapped) {

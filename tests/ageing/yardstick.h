@@ -11,7 +11,7 @@ static uint64_t yardstick_steps; /* accesses to shared words: what time an opera
 static uint32_t yardstick_thread = 1; /* which thread's place in the heap the next calls use */
 #define XMC_HOST_THREAD() yardstick_thread
 #include "support/core.h"
-#include "walk.h"
+#include "inspect/walk.h"
 
 const char test_usage[] =
     "No arguments. Prints each figure beside its limit (tests/ageing). Exit 0: none is beyond its limit.\n";

@@ -12,7 +12,7 @@
  */
 #ifndef XMC_FUZZ_FILES_H
 #define XMC_FUZZ_FILES_H
-#include "inspect.h"
+#include "inspect/inspect.h"
 #include <stddef.h>
 #include <stdint.h>
 

@@ -9,9 +9,9 @@
  */
 #define XMC_HOST_THREAD() 1u
 #include "../../cl/xmalloc.cl"
-#include "../../cl/init.cl"
+#include "../../cl/superblocks/init.cl"
 #include "files.h"
-#include "layout.h"
+#include "heap/layout.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Heap files whose sums are right, whatever they say: by the writer's own functions. */
 #include "files.h"
-#include "heap_file.h"
-#include "layout.h"
+#include "file/heap_file.h"
+#include "heap/layout.h"
 #include <stdlib.h>
 
 /* The reader and the writer take a buffer of 1 MiB each time. Most of the fuzzer's time went into getting it from the
@@ -15,7 +15,7 @@ static void give(void *p) {
 }
 #define malloc(n) ((n) == XMC_BUFFER_BYTES ? take_buffer(n) : malloc(n))
 #define free(p) give(p)
-#include "../../host/heap_file.c"
+#include "../../host/file/heap_file.c"
 #undef malloc
 #undef free
 

@@ -12,8 +12,8 @@
  */
 #include "program.h"
 #include "files.h"
-#include "heap_file.h"
-#include "layout.h"
+#include "file/heap_file.h"
+#include "heap/layout.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -16,7 +16,7 @@
 #define CORE_SCHEDULED
 #include "support/core.h"
 #include "program.h"
-#include "walk.h"
+#include "inspect/walk.h"
 
 #define HELD 48 /* blocks a thread */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cl/fifo.cl: the papers' FIFO, step by step; `active` and the busy bit are in superblock.pml.
+/* cl/superblocks/fifo.cl: the papers' FIFO, step by step; `active` and the busy bit are in superblock.pml.
  *
  * SIZE and NUMBERS stand for XMC_FIFO_SIZE and 2^32; numbers wrap in every run. Three processes enqueue and
  * dequeue in any order. Checked: what comes out came in, once, in order (order is by the CAS on the tail);

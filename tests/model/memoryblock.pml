@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cl/memoryblock.cl and cl/span_index.cl: runs of pages, split by CAS, merged by fetch-or, found by the index.
+/* cl/pages/memoryblock.cl and cl/pages/span_index.cl: runs of pages, split by CAS, merged by fetch-or, found by the index.
  *
  * Two spans of four pages (64 in the code), so runs of 1, 2 and 4 pages have a bit in the index; level 0 is one
  * word with a byte (three bits here) a span, level 1 is their union.

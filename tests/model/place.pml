@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cl/full_group.cl: who takes a place of a slab for a whole sub-group learns from the slab's word whether a search must be told of
- * the Superblock (xmc_full_of_slab), and after a new slab whether room is scarce (xmc_full_of_page). The search: cl/reclaim.cl
+/* cl/calls/full_group.cl: who takes a place of a slab for a whole sub-group learns from the slab's word whether a search must be told of
+ * the Superblock (xmc_full_of_slab), and after a new slab whether room is scarce (xmc_full_of_page). The search: cl/pressure/reclaim.cl
  * (xmc_page_look), which watches the slab first, then looks at the places, and whether the slab is wholly free last.
  *
  * One page, a slab, a Superblock of one Basicblock. LARGER: the slab has more places than this one, some always in use, so that it

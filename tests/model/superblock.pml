@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cl/superblock.cl, cl/seat.cl and cl/supply.cl: the state word, the active Superblock, listing, parking, retiring, reuse.
+/* cl/superblocks/superblock.cl, cl/superblocks/seat.cl and cl/superblocks/supply.cl: the state word, the active Superblock, listing, parking, retiring, reuse.
  *
  * Two Superblocks of two Basicblocks on a page each, two classes A and B with one FIFO each. The ring, whose
  * steps fifo.pml checks, is one step here; an id that is stale stays in it as it does there. The words:

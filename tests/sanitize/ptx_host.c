@@ -10,9 +10,9 @@
  * The heap's tables are made here by the device's own code (init.cl) and copied over. tests/sanitize/run does all.
  */
 #include "../../cl/xmalloc.cl"
-#include "../../cl/init.cl"
-#include "../../host/inspect.h"
-#include "../../host/layout.h"
+#include "../../cl/superblocks/init.cl"
+#include "../../host/inspect/inspect.h"
+#include "../../host/heap/layout.h"
 #include "../../include/xmalloc.h"
 #include <dlfcn.h>
 #include <stdio.h>

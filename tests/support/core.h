@@ -59,8 +59,8 @@ static struct {
 #define XMC_GEOMETRY_INDEX4 core_geometry.index[4]
 #endif
 #include "../../cl/xmalloc.cl"
-#include "../../cl/init.cl"
-#include "../../host/layout.h"
+#include "../../cl/superblocks/init.cl"
+#include "../../host/heap/layout.h"
 
 #ifndef CORE_SLOTS_DEFAULT
 #define CORE_SLOTS_DEFAULT 64u

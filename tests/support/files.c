@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "files.h"
-#include "heap_file.h"
+#include "file/heap_file.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>

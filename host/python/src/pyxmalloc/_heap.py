@@ -44,7 +44,7 @@ class Heap:
     :param backing: what the heap lies in.
     :param coalescing: how requests that the lanes of a sub-group make together are served.
     :param fifos: FIFOs a size class; 0: none; None: the library's choice.
-    :param debug: debug level, 0 to 3; ``cl/debug.cl`` says what each finds and costs.
+    :param debug: debug level, 0 to 3; ``cl/calls/debug.cl`` says what each finds and costs.
     :param max_nbytes: how large :meth:`grow` can make it; None: it cannot grow. Metadata is as of that size.
     :param fifo_start: first sequence number of every FIFO, to test their wrap-around.
 

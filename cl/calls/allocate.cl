@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* Blocks: from a request for n Basicblocks of a class, or for a run of pages, to memory, and back.
+ *
+ *   pointer -> page -> page map: class, first page -> Superblock, bit      one load, then arithmetic
+ *
+ * Everything a release needs is outside user memory; what a user overruns is the user's own.
+ */
+#ifndef XMC_ALLOCATE_CL
+#define XMC_ALLOCATE_CL
+#include "../pressure/reclaim.cl"
+#include "../superblocks/carve.cl"
+
+/* `data`: of the view */
+XMC_FN XMC_GLOBAL char *xmc_block_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 data, xmc_u32 cls, xmc_u32 id,
+                                     xmc_u32 bit) {
+  return (XMC_GLOBAL char *)heap + ((xmc_u64)data << 4) + ((xmc_u64)xmc_id_page(id) << XMC_PAGE_SHIFT) +
+         ((xmc_class_is_small(cls) ? xmc_id_row(id) : 0) * 32u + bit) * xmc_class_bytes(cls);
+}
+XMC_FN XMC_GLOBAL char *xmc_block_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 bit) {
+  return xmc_block_at(heap, (xmc_u32)(xmc_heap_data(heap) >> 4), cls, id, bit);
+}
+
+/* Makes a claimed run a Memoryblock. */
+XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
+  XMC_GLOBAL xmc_u64 *entry =
+      xmc_page_entry(heap, page); /* once: each store would wait for the header's field */
+  xmc_u32 i;
+  XMC_DEBUG_REMEMBER(heap, page, pages, XMC_CLASS_MEMORYBLOCK, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
+  XMC_ROLLED
+  for (i = 1; i < pages; i++)
+    xmc_store_relaxed64(entry + i, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
+  xmc_store_relaxed64(xmc_word_of(heap, xmc_superblock_id(page, 0)), xmc_word_memoryblock(pages));
+  xmc_store_relaxed64(entry, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
+}
+
+/* A run of pages as one block, its address a multiple of `align` pages (a power of two) if that of page 0 is one of a
+ * page. Returns the page or XMC_NONE. `anywhere` as for xmc_run_claim. */
+XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align,
+                                     xmc_u32 anywhere) {
+  xmc_u32 want = pages + align - 1u, page, first;
+  if (want > XMC_SPAN_PAGES) {
+    page = xmc_run_claim_long(heap, want);
+    if (page == XMC_NONE)
+      return XMC_NONE;
+  } else {
+    xmc_u32 span = 0;
+    xmc_u64 mask = xmc_run_claim(heap, me, want, 1, anywhere, XMC_NONE, &span);
+    if (!mask)
+      return XMC_NONE;
+    page = span * XMC_SPAN_PAGES + xmc_lowest64(mask);
+  }
+  first = (xmc_u32)((xmc_u64)(size_t)xmc_page_address(heap, page) >> XMC_PAGE_SHIFT);
+  first = page + ((0u - first) & (align - 1u));
+  if (first > page) /* the ends go back */
+    xmc_run_release(heap, page, first - page);
+  if (page + want > first + pages)
+    xmc_run_release(heap, first + pages, page + want - (first + pages));
+  return first;
+}
+
+/* Where a pointer leads. */
+typedef struct xmc_place {
+  xmc_u32 cls;  /* class, XMC_CLASS_MEMORYBLOCK, or XMC_CLASS_NONE: no block begins there */
+  xmc_u32 id;   /* of the Superblock; of row 0 for a Memoryblock */
+  xmc_u32 bit;  /* of the Basicblock */
+  xmc_u32 rest; /* bytes from the start of the block */
+} xmc_place;
+
+/* What a release needs of the header, read at once. (Structures go by pointer: for those that functions
+ * return, LLVM makes what Oclgrind lacks.) */
+typedef struct xmc_map_view {
+  int ours;
+  xmc_u64 data;
+  xmc_u32 words; /* where they begin, in words from the arena's start */
+  xmc_u64 map;   /* page_map, and pages above it */
+} xmc_map_view;
+XMC_FN void xmc_map_view_read(XMC_GLOBAL xmcHeap *heap, xmc_map_view *view) {
+#if XMC_GEOMETRY
+  view->ours = xmc_load_fixed64(&heap->geometry) == XMC_GEOMETRY;
+  view->data = xmc_heap_data(heap);
+  view->words = xmc_words(heap);
+  view->map = xmc_fixed_map(heap);
+#else
+  xmc_u64 magic, words;
+  xmc_load_four_if(heap != 0, &heap->magic, &magic, &view->data, &words, &view->map);
+  view->ours = magic == XMC_MAGIC;
+  view->words = (xmc_u32)(words >> 3);
+#endif
+}
+
+/* 1: a Basicblock begins there. */
+XMC_FN int xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL const void *ptr,
+                    xmc_place *place) {
+  xmc_u64 offset = (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap) - view.data;
+  xmc_u64 page = offset >> XMC_PAGE_SHIFT;
+  int inside = (XMC_LOOKS_FIRST || view.ours) & (page < view.map >> 32);
+  xmc_u64 at = (view.map & 0xffffffffu) + 8u * page;
+  /* On GPUs no branch before the access: the header's first word stands in for an entry that is not there. On CPUs a branch,
+   * which is foreseen, for the access shall not wait for the header. */
+  xmc_u64 entry =
+      XMC_SIMT || inside
+          ? xmc_load_relaxed64((XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + (inside ? at : 0)))
+          : 0;
+  xmc_u64 n;
+  xmc_u32 low = (XMC_LOOKS_FIRST ? inside & view.ours : inside) ? (xmc_u32)entry : XMC_MAP_NONE;
+  xmc_u32 back = xmc_map_back(low), block;
+  xmc_u32 inverse = xmc_map_inverse(entry);
+  XMC_AFRESH(inverse); /* else it is multiplied in 64 bits */
+  place->rest = ((xmc_u32)offset & (XMC_PAGE_BYTES - 1u)) + (back << XMC_PAGE_SHIFT);
+  n = xmc_class_divide(place->rest, inverse);
+  block = (xmc_u32)(n >> 32);
+  place->cls = xmc_map_class(low);
+  place->id = xmc_superblock_id((xmc_u32)page - back, (xmc_map_place(low) + (block >> 5)) & 31u);
+  place->bit = block & 31u;
+  if (block < xmc_map_blocks(low) && (xmc_u32)n < inverse) {
+    place->rest = 0;
+    return 1;
+  }
+  if (place->cls < XMC_CLASSES) {
+    place->rest -= block * xmc_class_bytes(place->cls);
+    if (block >= xmc_map_blocks(low))
+      place->cls = XMC_CLASS_NONE;
+  }
+  return 0;
+}
+
+XMC_FN int xmc_find_block(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr, xmc_place *place) {
+  xmc_map_view view;
+  xmc_map_view_read(heap, &view);
+  return xmc_find(heap, view, ptr, place);
+}
+
+XMC_FN xmc_u64 xmc_arena_offset(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) {
+  return (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap);
+}
+
+/* Bad frees: counted by kind, the first one kept; nothing else changes. */
+XMC_COLD_FN void xmc_count_double_free(XMC_GLOBAL xmcHeap *heap, xmc_u64 offset, xmc_u32 times) {
+  XMC_AFRESH64(heap);
+  xmc_add_relaxed64(&heap->double_frees, times);
+  xmc_cas_relaxed64(&heap->first_double_free, 0, offset + 1u);
+}
+XMC_FN void xmc_count_invalid_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) {
+  xmc_add_relaxed64(&heap->invalid_frees, 1);
+  xmc_cas_relaxed64(&heap->first_invalid_free, 0, xmc_arena_offset(heap, ptr) + 1u);
+}
+XMC_COLD_FN void xmc_count_failure_of(XMC_GLOBAL xmcHeap *heap, size_t size, xmc_u64 id) {
+  XMC_AFRESH64(heap);
+  xmc_add_relaxed64(&heap->failed_requests, 1);
+  /* No heap has more; a sum with such numbers would say nothing. */
+  if (size <= (xmc_u64)XMC_MAX_PAGES << XMC_PAGE_SHIFT)
+    xmc_add_relaxed64(&heap->failed_bytes, (xmc_u64)size);
+  if (xmc_cas_relaxed64(&heap->first_failure_size, 0, (xmc_u64)size) == 0)
+    xmc_store_relaxed64(&heap->first_failure_id, id);
+}
+XMC_FN void xmc_count_failure(XMC_GLOBAL xmcHeap *heap, size_t size) {
+  xmc_count_failure_of(heap, size, xmc_work_item());
+}
+
+/* Gives a listed Superblock back if it is still wholly free; w is its word as last seen. Returns XMC_NONE, or
+ * the slab that the caller must answer for now. */
+XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                      xmc_u32 id, xmc_u64 w) {
+  XMC_AFRESH64(heap);
+  w = xmc_superblock_retire(xmc_word_at(heap, words, id), cls, w);
+  return w ? xmc_give_back(heap, me, words, cls, id) : XMC_NONE;
+}
+
+/* Is that all? Most often: somebody answers for the Superblock, none of the frees was a bad one, and it does
+ * not go back now. old: the word before the release. */
+XMC_FN int xmc_release_is_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 bits, xmc_u32 lanes,
+                              xmc_u64 old) {
+  return (old & (XMC_WORD_LISTED | XMC_WORD_PARKED | XMC_WORD_WATCHED)) == XMC_WORD_LISTED &&
+         !(bits & xmc_word_free(old)) && ((!XMC_SIMT && lanes == 1u) || xmc_popcount32(bits) == lanes) &&
+         (!xmc_class_is_long(cls) || !xmc_word_is_whole(old | bits) || xmc_stays_whole(heap, cls, old));
+}
+
+/* The rest of a release, when there is more to do. */
+XMC_CALL_FN void xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                     xmc_u32 id, xmc_u32 bits, xmc_u32 lanes, xmc_u64 old) {
+  xmc_u64 now = old | XMC_WORD_LISTED | bits;
+  xmc_u32 bad = lanes - xmc_popcount32(bits & ~xmc_word_free(old));
+  if (bad) {
+    xmc_u32 which = xmc_word_free(old) & bits ? xmc_word_free(old) & bits : bits;
+    xmc_count_double_free(heap, xmc_arena_offset(heap, xmc_block_address(heap, cls, id, xmc_lowest32(which))),
+                          bad);
+  }
+  xmc_say_whole(heap, words, cls, id, now);
+  if (old & XMC_WORD_LISTED) {
+    /* Somebody answers for it. A parked one goes when it is wholly free; so does one of more pages than are kept that
+     * became so bit by bit while another one is active here. */
+    if (xmc_word_class(old) != cls || !xmc_word_free(old) || !xmc_word_is_whole(now) ||
+        !(bits & ~xmc_word_free(old)) || /* a bad free changes nothing */
+        (!(old & XMC_WORD_PARKED) &&
+         (xmc_stays_whole(heap, cls, old) || xmc_is_active_here(heap, me, cls, id))))
+      return;
+    id = xmc_retire_listed(heap, me, words, cls, id, now);
+    if (id == XMC_NONE)
+      return;
+    cls = xmc_slab_class(cls);
+    now = xmc_load_relaxed64(xmc_word_at(heap, words, id));
+  }
+  xmc_settle(heap, me, words, cls, id, now);
+}
+
+/* Releases `bits` of one Superblock on behalf of `lanes` frees. `words`: of the header. */
+XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
+                               xmc_u32 bits, xmc_u32 lanes) {
+  xmc_u64 old = xmc_superblock_release(xmc_word_at(heap, words, id), bits);
+  if (!xmc_release_is_all(heap, cls, bits, lanes, old))
+    xmc_blocks_released(heap, me, words, cls, id, bits, lanes, old);
+}
+
+/* Makes a live Memoryblock of `had` pages one of `pages` where it is: free pages behind it come to it, or its end goes back.
+ * Returns 0 and changes nothing if those are not free, or if somebody freed the block meanwhile.
+ *
+ * How long the block is stands in its state word alone. That changes by CAS, so a bad free at the same time finds one length or
+ * the other, and whoever's CAS succeeds owns the pages. Entries of pages that come are written before the word: what they said
+ * until then leads to words that are not in use. Those of pages that go stay as they are, and lead nowhere. */
+XMC_COLD_FN int xmc_memoryblock_resize(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 had, xmc_u32 pages) {
+  XMC_AFRESH64(heap);
+  xmc_u64 word = xmc_word_memoryblock(had);
+  XMC_GLOBAL xmc_u64 *entry = xmc_page_entry(heap, page);
+  xmc_u32 i;
+  if (pages > had && (pages > xmc_heap_present(heap) - page ||
+                      xmc_pages_claim(heap, page + had, pages - had) != pages - had))
+    return 0;
+  XMC_ROLLED
+  for (i = had; i < pages; i++)
+    xmc_store_relaxed64(entry + i, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
+  if (xmc_cas_acq_rel64(xmc_word_of(heap, xmc_superblock_id(page, 0)), word, xmc_word_memoryblock(pages)) ==
+      word) {
+    if (pages < had)
+      xmc_run_release(heap, page + pages, had - pages);
+    return 1;
+  }
+  if (pages > had)
+    xmc_run_release(heap, page + had, pages - had);
+  return 0;
+}
+
+/* Releases a Memoryblock; whoever retires its word owns it. */
+XMC_COLD_FN void xmc_memoryblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
+  XMC_AFRESH64(heap);
+  XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, xmc_superblock_id(page, 0));
+  xmc_u64 w = xmc_load_relaxed64(word);
+  if (xmc_word_class(w) == XMC_CLASS_MEMORYBLOCK && xmc_cas_acq_rel64(word, w, XMC_WORD_RETIRED) == w)
+    xmc_run_release(heap, page, xmc_word_pages(w));
+  else
+    xmc_count_double_free(heap, xmc_arena_offset(heap, xmc_page_address(heap, page)), 1);
+}
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* Basicblocks from the slot that the caller uses: of the active Superblock, of the ring's, or of a new one.
+ *
+ *   xmc_fifo_claim     the active Superblock; exhausted: the next one of the ring
+ *   xmc_carve          a parked one (CPU devices); a place of a slab; free pages
+ */
+#ifndef XMC_CLAIM_CL
+#define XMC_CLAIM_CL
+#include "../pressure/steal.cl"
+#include "../superblocks/carve.cl"
+
+/* A Superblock of the class that is parked is taken before a new one is carved. Programs whose sizes drift would else fill the
+ * heap with half-empty Superblocks. On GPUs, where it costs more than it saves as long as there is plenty of room, only the
+ * last resort does so. */
+#ifndef XMC_USED_FIRST
+#define XMC_USED_FIRST (!XMC_SIMT)
+#endif
+
+/* Carves a new Superblock out of a slab or free pages. */
+XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                xmc_u32 want, xmc_seat seat) {
+  XMC_AFRESH64(heap);
+  int small = xmc_class_is_small(cls);
+  xmc_u32 slab = XMC_NONE, scarce, own, order;
+  xmc_u64 w = 0, map;
+  xmc_seat from;
+  xmc_claim claim;
+  if (small)
+    seat.hint = xmc_seat_hint(heap, seat.fifo, seat.hint);
+  if (small && seat.hint) { /* the slab of the last time has places more often than not */
+    slab = seat.hint - 1u;
+    w = xmc_beside64(xmc_word_at(heap, words, slab));
+  }
+  map = xmc_fixed_map(heap);
+  scarce = xmc_scarce_near(heap);
+  if (scarce & XMC_SCARCE_NOW) /* the last resort begins with what is more likely */
+    return 0;
+  if (XMC_USED_FIRST) {
+    claim = xmc_unpark(heap, me, cls, cls + 1u, want, XMC_CHOOSY_TURNS); /* every page in sight, not one */
+    if (claim)
+      return claim;
+  }
+  claim = 0;
+  if (slab != XMC_NONE)
+    claim = xmc_claim_make(slab, xmc_place_claim(xmc_word_at(heap, words, slab), xmc_slab_class(cls), &w));
+  if (!claim) {
+    XMC_AFRESH(cls);
+    XMC_AFRESH(seat.fifo);
+    if (scarce) { /* a million requests that find nothing must not all seem to hold something */
+      if (!small && xmc_index_find(heap, 0, 0) == XMC_NONE)
+        return 0;
+      xmc_flux_begin(heap);
+    }
+    from = seat;
+    own = xmc_seat_own(&seat);
+    order = 0;
+    if (small)
+      claim = xmc_slab_next(heap, me, words, cls, own, slab, w, &from);
+    else
+      order = xmc_carve_order(heap, cls, want, seat.hint, (xmc_u32)(map >> 32), scarce);
+    XMC_AFRESH(cls);
+    XMC_AFRESH(want);
+    if (!claim)
+      claim = xmc_pages_carve(heap, me, xmc_class_is_small(cls) ? xmc_slab_class(cls) : cls,
+                              xmc_class_is_small(cls) ? 1u : want, order, map, from);
+    XMC_AFRESH(cls);
+    XMC_AFRESH(seat.fifo);
+    if (xmc_class_is_small(cls) && claim && seat.fifo != XMC_NONE)
+      xmc_store_relaxed32(own ? xmc_own_entry(heap, me, cls, own) : &xmc_fifo_number(heap, seat.fifo)->hint,
+                          xmc_claim_id(claim) + 1u);
+  } else {
+    scarce = 0; /* nothing was out of sight */
+  }
+  if (xmc_class_is_small(cls) && claim)
+    claim = xmc_slab_start(heap, me, xmc_words(heap), cls, want, claim, seat);
+  if (scarce)
+    xmc_flux_end(heap, claim != 0);
+  return claim;
+}
+
+/* Claims 1 to `want` Basicblocks of one Superblock, from the FIFO of a slot or new. 0: the last resort. w and
+ * XMC_CLAIM_AGAIN as for xmc_fifo_claim. */
+XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                  xmc_u32 want, xmc_u64 w, xmc_seat seat) {
+  xmc_claim claim = xmc_fifo_claim(heap, words, cls, want, w, &seat);
+  if (!claim) {
+    XMC_AFRESH(cls);
+    XMC_AFRESH(seat.fifo);
+    claim = xmc_carve(heap, me, words, cls, want, seat);
+  }
+  return claim;
+}
+
+/* The same for one who has not looked at the FIFO yet. */
+XMC_FN xmc_claim xmc_blocks_claim_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want) {
+  xmc_view view;
+  xmc_seat seat;
+  xmc_claim claim;
+  xmc_u64 w;
+  xmc_view_read(heap, cls, &view);
+  xmc_seat_none(&seat);
+  seat.fifo = xmc_view_fifo(view, me);
+  if (seat.fifo == XMC_NONE)
+    return xmc_carve(heap, me, view.words, cls, want, seat);
+  xmc_seat_read_for(heap, view.own, me, cls, want, &seat);
+  w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
+  XMC_ROLLED
+  for (;;) { /* again only when somebody else moved the FIFO on */
+    claim = xmc_blocks_claim(heap, me, view.words, cls, want, w, seat);
+    if (claim != XMC_CLAIM_AGAIN)
+      return claim;
+    xmc_seat_read_for(heap, view.own, me, cls, want, &seat);
+    w = xmc_seat_word(heap, view.words, seat.active);
+  }
+}
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Coalescing: from the requests of a sub-group's lanes to one request a class, or to one block.
+ *
+ * XMC_COALESCING, chosen when a program is built:
+ *
+ *   class (default)   lanes that want the same class ask together; each gets a Basicblock of its own.
+ *                     The groups' leaders work at the same time.
+ *
+ *        lane      0    1    2    3    4           class 2: lanes 0 1 3 -> one CAS for 3 blocks
+ *        class     2    2    7    2    7           class 7: lanes 2 4   -> one CAS for 2 blocks
+ *
+ *                     32 lanes of one class take a whole Superblock, if they can at once (full_group.cl).
+ *
+ *   compartment       one block for all, a compartment each (compartment.cl).
+ *
+ *   none              every lane alone.
+ *
+ * On devices whose work-items do not run in lock step each is served alone; there the work-group and
+ * sub-group calls (collective.cl) are the coalesced path. None of this has a barrier; all of it may be
+ * called from any control flow (convergence: any lanes).
+ */
+#ifndef XMC_COALESCE_CL
+#define XMC_COALESCE_CL
+#include "malloc_alone.cl"
+#include "malloc_lanes.cl"
+#include "free_lanes.cl"
+
+/* A block of the class or, when there is none, a larger one; or 0. */
+XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view, xmc_u32 cls) {
+  XMC_GLOBAL char *block = 0;
+  if (view.count) /* an unbuffered heap takes what is parked before it carves */
+    block = xmc_class_malloc_try(heap, me, view, cls);
+  if (!block && xmc_heap_is_ours(heap))
+    block = xmc_class_malloc_last(heap, me, cls);
+  return block;
+}
+
+#if !XMC_SIMT || XMC_COALESCING == XMC_COALESCE_NONE
+/* A Basicblock begins at `place`. */
+XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place) {
+  xmc_blocks_release(heap, me, words, place.cls, place.id, 1u << place.bit, 1u);
+}
+#endif
+#endif

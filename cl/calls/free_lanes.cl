@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* free where lanes run in lock step: those whose blocks are of one Superblock release them together (coalesce.cl). */
+#ifndef XMC_FREE_LANES_CL
+#define XMC_FREE_LANES_CL
+#include "full_group.cl"
+#include "give_back.cl"
+
+#if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
+/* A Basicblock begins at `place`. */
+XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place) {
+  xmc_u32 bits = 1u << place.bit, lanes;
+  xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_word_at(heap, words, place.id)));
+  xmc_u64 old, was, used, fifos, active;
+  xmc_u32 fifo, hint, own, partly, other;
+  lanes = xmc_lanes_count(group);
+  if (lanes > 1u) {
+    xmc_lanes_sync(group); /* what each lane wrote, the first one releases */
+    bits = xmc_lanes_or32(group, bits);
+  }
+  if (xmc_lanes_below(group) > 0)
+    return;
+  if (lanes >= 8u && lanes <= 32u && bits == 0xffffffffu >> (32u - lanes)) {
+    /* All of one that nobody answers for? Then it goes back with this release. If not, the fetch-or is on its way
+     * already, behind the same fence; if so, it changes nothing. */
+    used = xmc_word_make(place.cls, lanes, 0);
+    was = xmc_cas_release64(xmc_word_at(heap, words, place.id), used, XMC_WORD_RETIRED);
+    old = xmc_or_hint64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
+    fifos = xmc_fixed_fifos(heap, place.cls);
+    fifo = xmc_fifos_first(fifos) + xmc_slot_hint(me, xmc_fifos_count(fifos));
+    own = xmc_fifos_own(fifos);
+    xmc_load_row(&xmc_fifo_number(heap, fifo)->active, &active, &hint, &partly);
+    if (!xmc_fifos_count(fifos)) {
+      fifo = XMC_NONE;
+      active = partly = 0;
+    }
+    /* Was it another word? `partly` is less than 2^31, so it does not count; but it comes with the FIFO, and else ptxas waits for
+     * the CAS before it sends for that. */
+    other = (xmc_u32)was | ((xmc_u32)(was >> 32) ^ ((xmc_u32)(used >> 32) | partly >> 31));
+    if (!other && (old & XMC_WORD_LISTED)) { /* the fetch-or was done, too */
+      xmc_superblock_released(heap, me, words, place.cls, place.id, used, fifo, hint, own, active);
+      return;
+    }
+  } else {
+    old = xmc_or_release64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
+  }
+  if (!xmc_release_is_all(heap, place.cls, bits, lanes, old))
+    xmc_blocks_released(heap, me, words, place.cls, place.id, bits, lanes, old);
+}
+#endif
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* A whole Superblock for a whole sub-group: 32 lanes that want the same class get its 32 blocks, the n-th lane the n-th.
+ * That is what most requests of most kernels come to, so it has a short way of its own in front of the general one
+ * (coalesce.cl). It looks where that would, in the same order,
+ *
+ *   active Superblock, wholly free      one CAS takes all of it
+ *      | exhausted, and the ring is empty: unlisted
+ *   the slab used last                  one CAS takes a place               (small classes)
+ *      | it went, or has no place
+ *   the page where the next one lies    one fetch-and; a new slab, parked   (slots' own, and those of few places)
+ *   the run of pages of the hint        one fetch-and                       (other classes)
+ *
+ * and does nothing else: no second try of a CAS, no search, no Superblock of fewer blocks, nothing where room was ever scarce.
+ * Where a step does not do at once the general way begins anew, and finds the heap as any other call may have left it. Nobody can be
+ * handed a block of these Superblocks while they are started, for none is free: their words are stores.
+ */
+#ifndef XMC_FULL_GROUP_CL
+#define XMC_FULL_GROUP_CL
+#include "../superblocks/carve.cl"
+
+/* Lanes that may share an operation: the same heap and the same key below 128 */
+XMC_FN xmc_u64 xmc_lane_key(XMC_GLOBAL xmcHeap *heap, xmc_u32 key) {
+  return (xmc_u64)(size_t)heap + key; /* heaps are 128 bytes aligned */
+}
+
+#if XMC_SIMT
+
+/* Are Superblocks of this class full ones, of 32 blocks? (The last one of a slab may have fewer.) */
+XMC_FN int xmc_class_is_full(xmc_u32 cls) { return xmc_class_is_small(cls) || (cls & 3u) == 3u; }
+
+/* Where the Superblock's blocks begin, in 16 bytes from page 0 */
+XMC_FN xmc_u32 xmc_full_place(xmc_u32 cls, xmc_u32 id) {
+  xmc_u32 place = xmc_id_page(id) << (XMC_PAGE_SHIFT - 4u);
+  return xmc_class_is_small(cls) ? place + xmc_id_row(id) * 2u * xmc_class_bytes(cls) : place;
+}
+
+/* Where the slot remembers what it used last */
+XMC_FN XMC_GLOBAL xmc_u32 *xmc_full_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
+                                         const xmc_seat *seat) {
+  return xmc_seat_own(seat) ? xmc_own_entry(heap, me, cls, xmc_seat_own(seat))
+                            : &xmc_fifo_number(heap, seat->fifo)->hint;
+}
+
+/* A place of the slab, which has the word w as seen, for a Superblock of 32 blocks: its id, or XMC_NONE. The last place has
+ * fewer, unless a block's bytes are a power of two.
+ *
+ * If a search watches the slab (whole.cl) the Superblock is shown to the next one. If not, the search that will watch it looks at
+ * the places after that, and finds the Superblock in use, or its place taken. */
+#define XMC_EVEN_SLABS (1u << 0 | 1u << 1 | 1u << 3 | 1u << 7 | 1u << 11) /* 16, 32, 64, 128, 256 B */
+XMC_FN xmc_u32 xmc_full_of_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 slab,
+                                xmc_u64 w) {
+  xmc_u32 places = xmc_full_mask(xmc_word_count(w)), left = xmc_word_available(w, xmc_slab_class(cls));
+  xmc_u32 take = left & -left, id;
+  if ((take & ~(places >> 1) && !(XMC_EVEN_SLABS >> cls & 1u)) ||
+      !xmc_place_try(xmc_word_at(heap, words, slab), xmc_slab_class(cls), &w))
+    return XMC_NONE;
+  id = xmc_superblock_id(xmc_slab_page(slab), xmc_lowest32(take));
+  xmc_store_relaxed64(xmc_word_at(heap, words, id), xmc_word_make(cls, 32u, 0));
+  if (w & XMC_WORD_WATCHED)
+    xmc_superblock_show(heap, id, XMC_SCARCE_ONCE);
+  return id;
+}
+
+/* Debug heaps remember more of a page than its entry (xmc_debug_remember). */
+#if XMC_USED_IS_DONE && !XMC_DEBUG
+#define XMC_TRUSTS_ENTRIES 1
+#else
+#define XMC_TRUSTS_ENTRIES 0
+#endif
+
+/* A new slab, parked, where the last one was, if that went, or else onward: the id of its first Superblock, or XMC_NONE.
+ *
+ * At the same place the page map most often says what it has to say already. Then nobody has to wait for its entry, no run that
+ * others may remember has begun there since (xmc_runs_forget), and the parked bit is most often set still. */
+XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                const xmc_seat *seat, xmc_u64 w, xmc_u64 map) {
+  xmc_u32 page = xmc_hint_page(xmc_slab_near(heap, seat->hint - 1u, w)), pages = (xmc_u32)(map >> 32), slab,
+          scarce, item;
+  xmc_u32 places = (xmc_slab_blocks(cls) + 31u) >> 5;
+  xmc_u64 first = (xmc_u64)xmc_class_inverse(cls) << 32 | XMC_MAP(cls, 0, 0, xmc_slab_blocks(cls)), seen;
+  XMC_GLOBAL xmc_u64 *parked;
+  xmc_seat parks;
+  if (page >= pages)
+    page %= pages;
+  if (!xmc_run_claim_at(heap, (xmc_u32)map, 0, page, &seen))
+    return XMC_NONE;
+  slab = xmc_slab_id(page);
+  if (XMC_TRUSTS_ENTRIES && w == XMC_WORD_RETIRED &&
+      xmc_load_relaxed64(xmc_map_entry(heap, (xmc_u32)map, page)) == first) {
+    item = xmc_slab_class(cls) * xmc_heap_spans(heap) * XMC_SPAN_PAGES + page;
+    parked = xmc_bitmap_word(heap, XMC_PARKED, 0, item); /* reckoned while the caches still have the header */
+    w = xmc_word_make(xmc_slab_class(cls), places, xmc_count_mask(places) & ~1u) | XMC_WORD_LISTED |
+        XMC_WORD_PARKED;
+    xmc_cas_acquire64(xmc_word_at(heap, words, slab), XMC_WORD_RETIRED, w);
+    seen = xmc_beside64(parked);
+    scarce = xmc_scarce_near(heap);
+    if (!(seen >> (item & 63u) & 1u)) /* as xmc_bitmap_ensure */
+      xmc_bitmap_set(heap, XMC_PARKED, item);
+    xmc_superblock_show(heap, slab, scarce);
+  } else {
+    xmc_pages_enter(heap, (xmc_u32)map, page, 0, cls);
+    if (cls == 0)
+      xmc_runs_forget(heap, page);
+    xmc_store_relaxed32(xmc_full_hint(heap, me, cls, seat), slab + 1u);
+    xmc_seat_none(&parks);
+    parks.fifo = XMC_SEAT_PARKS;
+    scarce = xmc_scarce_near(heap);
+    xmc_superblock_start(heap, me, words, xmc_slab_class(cls), slab, places, 1u, parks, scarce);
+  }
+  xmc_store_relaxed64(xmc_word_at(heap, words, xmc_superblock_id(page, 0)), xmc_word_make(cls, 32u, 0));
+  return xmc_superblock_id(page, 0);
+}
+
+/* The run of the hint: the id of its Superblock, or XMC_NONE */
+XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                               const xmc_seat *seat, xmc_u64 map) {
+  xmc_u32 order = xmc_class_order(cls), page = xmc_hint_page(seat->hint) >> order << order;
+  xmc_u32 pages = (xmc_u32)(map >> 32), next = 0, scarce, id;
+  xmc_u64 seen;
+  if (page >= pages || (1u << order) > pages - page) {
+    if (!(pages >> order))
+      return XMC_NONE;
+    page = (page >> order) % (pages >> order) << order;
+  }
+  if (!xmc_seat_own(seat) && xmc_hint_is_stack(seat->hint))
+    next = xmc_beside32(xmc_map_hint(heap, (xmc_u32)map, pages, page));
+  if (!xmc_run_claim_at(heap, (xmc_u32)map, order, page, &seen))
+    return XMC_NONE;
+  scarce = xmc_scarce_near(heap);
+  id = xmc_run_id(page, order);
+  /* The hint first: it shall not be kept while the entries are written. They come before the word, for a bad free that finds an
+   * older one must find the word retired. */
+  xmc_store_relaxed32(xmc_full_hint(heap, me, cls, seat), next ? next : xmc_hint_onward(heap, page, order));
+  xmc_pages_enter(heap, (xmc_u32)map, page, order, cls);
+  xmc_store_relaxed64(xmc_word_at(heap, words, id), xmc_word_make(cls, 32u, 0));
+  xmc_superblock_show(heap, id, scarce);
+  return id;
+}
+
+/* For the first lane: where 32 blocks of one Superblock begin that are the callers' now, in 16 bytes from page 0; or XMC_NONE. */
+XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                              xmc_seat seat) {
+  xmc_u32 id = xmc_active_id(seat.active);
+  xmc_u64 used = xmc_word_make(cls, 32u, 0) | XMC_WORD_LISTED | XMC_WORD_SEATED, w, map;
+  if (id != XMC_NONE) {
+    XMC_AFRESH(id); /* else the word's address is reckoned in 64 bits */
+    w = xmc_cas_acquire64(xmc_word_at(heap, words, id), used | 0xffffffffu, used);
+    if (w == (used | 0xffffffffu))
+      return xmc_full_place(cls, id);
+    if (w != used || xmc_seat_used(&seat) ||
+        xmc_cas_relaxed64(xmc_word_at(heap, words, id), used, used & ~XMC_WORD_WHERE) != used)
+      return XMC_NONE;
+  }
+  if (xmc_seat_used(&seat) || !seat.hint)
+    return XMC_NONE;
+  w = 0;
+  if (xmc_class_is_small(cls))
+    w = xmc_beside64(xmc_word_at(heap, words, seat.hint - 1u));
+  map = xmc_fixed_map(heap);
+  if (xmc_scarce_near(heap))
+    return XMC_NONE;
+  if (xmc_class_is_small(cls)) {
+    id = xmc_full_of_slab(heap, words, cls, seat.hint - 1u, w);
+    if (id == XMC_NONE &&
+        (xmc_slab_is_parked(xmc_slab_class(cls)) || (xmc_seat_own(&seat) && w == XMC_WORD_RETIRED)))
+      id = xmc_full_of_page(heap, me, words, cls, &seat, w, map);
+  } else {
+    id = xmc_full_of_run(heap, me, words, cls, &seat, map);
+  }
+  if (id == XMC_NONE)
+    return XMC_NONE;
+  if (xmc_active_id(seat.active) != XMC_NONE)
+    xmc_cas_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
+                      xmc_active_next(seat.active, XMC_NONE));
+  return xmc_full_place(cls, id);
+}
+
+/* Runs of `pages` pages, a power of two up to a span, for all lanes of the group: the first four look at a span each, `near` and
+ * those below it, and take as many as are still missing; then, if some are, at four others, a third of the heap further. Returns
+ * the lane's first page, or XMC_NONE.
+ *
+ *   lane      0         1         2         3
+ *   span      near      near - 1  near - 2  near - 3
+ *   runs      14        9         12        16
+ *   takes     14        9         9         0           lanes 0..13, 14..22, 23..31
+ */
+#define XMC_FULL_SPANS 4u
+XMC_FN xmc_u32 xmc_full_runs(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 near, xmc_lanes group) {
+  XMC_AFRESH64(heap);
+  xmc_u32 lane = xmc_lanes_below(group), at = XMC_NONE, turn, want, rank, runs, before, end, from, first, i;
+  xmc_lanes same;
+  xmc_u64 seen, mask;
+  XMC_ROLLED
+  for (turn = 0; turn < 3u; turn++) {
+    same = xmc_lanes_matching(xmc_lane_key(heap, at == XMC_NONE));
+    rank = xmc_lanes_below(same); /* of those that have none yet */
+    want = at == XMC_NONE ? xmc_lanes_count(same) : 32u - xmc_lanes_count(same);
+    if (!want)
+      break;
+    mask = seen = 0;
+    if (lane < XMC_FULL_SPANS && lane <= near) {
+      seen = xmc_load_relaxed64(xmc_span_word(heap, near - lane));
+      mask = xmc_aligned_runs(seen, xmc_lowest32(pages));
+    }
+    runs = xmc_popcount32((xmc_u32)mask) + xmc_popcount32((xmc_u32)(mask >> 32));
+    /* before: runs of the lanes before this one; from: whose run it gets, and the first of those */
+    before = end = from = first = 0;
+    XMC_ROLLED
+    for (i = 0; i < XMC_FULL_SPANS; i++) {
+      before = i == lane ? end : before;
+      end += xmc_full_shuffle32(group, runs, i);
+      if (end <= rank) {
+        from = i + 1u;
+        first = end;
+      }
+    }
+    if (runs && before < want) {
+      mask = xmc_lowest_bits64(mask, want - before);
+      if (xmc_cas_acquire64(xmc_span_word(heap, near - lane), seen,
+                            seen & ~(mask * xmc_run_mask(0, pages))) != seen)
+        mask = 0;
+    }
+    i = xmc_full_shuffle32(group, (xmc_u32)mask, from & (XMC_FULL_SPANS - 1u));
+    end = xmc_full_shuffle32(group, (xmc_u32)(mask >> 32), from & (XMC_FULL_SPANS - 1u));
+    if (at == XMC_NONE && from < XMC_FULL_SPANS) {
+      rank -= first;
+      first = (near - from) * XMC_SPAN_PAGES;
+      if (rank < xmc_popcount32(i))
+        at = first + xmc_nth_bit(i, rank);
+      else if (rank - xmc_popcount32(i) < xmc_popcount32(end))
+        at = first + 32u + xmc_nth_bit(end, rank - xmc_popcount32(i));
+    }
+    near = (near + xmc_heap_present_spans(heap) / 3u) % xmc_heap_present_spans(heap);
+  }
+  return at;
+}
+#endif
+#endif

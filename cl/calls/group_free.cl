@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* Free by a work-group: its first work-item gives back for all (group.cl). */
+#ifndef XMC_GROUP_FREE_CL
+#define XMC_GROUP_FREE_CL
+#include "group.cl"
+
+#if !XMC_COLLECTIVE_EACH
+/* Are the next n pointers those of neighbours? */
+XMC_FN int xmc_group_is_row(const __local xmc_u64 *of, xmc_u32 bytes, xmc_u32 n) {
+  xmc_u64 first = of[0], other = 0;
+  xmc_u32 k;
+  if (n == 32u) { /* most often: the compiler may do several at once */
+    for (k = 0; k < 32u; k++)
+      other |= of[k] ^ (first + k * bytes);
+    return !other;
+  }
+  for (k = 1; k < n; k++)
+    other |= of[k] ^ (first + k * bytes);
+  return !other;
+}
+
+/* What goes back together: places of a slab, and pages of a span, that are the caller's */
+typedef struct xmc_group_room {
+  xmc_u32 cls;    /* of the Superblocks whose places they are */
+  xmc_u32 page;   /* the slab's */
+  xmc_u32 places; /* a mask */
+  xmc_u32 pages_cls, span;
+  xmc_u64 pages; /* a mask */
+} xmc_group_room;
+
+XMC_FN void xmc_group_give_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_group_room *room) {
+  xmc_u32 cls = room->pages_cls, order = xmc_class_order(cls), fifo = xmc_group_pages_fifo(heap, me, cls),
+          page;
+  xmc_u32 old;
+  xmc_u64 runs = xmc_aligned_runs(room->pages, order);
+  XMC_GLOBAL xmc_u32 *hint;
+  if (!room->pages)
+    return;
+  if (fifo != XMC_NONE &&
+      runs) { /* Superblocks that are shorter than their class's have no runs of that length */
+    hint = &xmc_fifo_number(heap, fifo)->hint;
+    old = xmc_load_relaxed32(hint);
+    for (; runs; runs &= runs - 1u) {
+      page = room->span * XMC_SPAN_PAGES + xmc_lowest64(runs);
+      xmc_store_relaxed32(hint, XMC_HINT(page, order));
+      hint = xmc_next_hint(heap, page);
+    }
+    xmc_store_relaxed32(hint, old);
+  }
+  xmc_span_give(heap, room->span, room->pages);
+  room->pages = 0;
+}
+
+XMC_FN void xmc_group_add_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_group_room *room, xmc_u32 cls,
+                                xmc_u32 page, xmc_u32 order) {
+  if (room->span != page >> XMC_SPAN_SHIFT || room->pages_cls != cls) {
+    xmc_group_give_pages(heap, me, room);
+    room->span = page >> XMC_SPAN_SHIFT;
+    room->pages_cls = cls;
+  }
+  room->pages |= xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order);
+}
+
+XMC_FN void xmc_group_give_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_group_room *room) {
+  xmc_u32 places = room->places, cls, id;
+  xmc_u64 w;
+  if (!places)
+    return;
+  room->places = 0;
+  cls = xmc_slab_class(room->cls);
+  id = xmc_slab_id(room->page);
+  w = xmc_word_make(cls, (xmc_slab_blocks(room->cls) + 31u) >> 5, 0);
+  if (places == xmc_full_mask(xmc_word_count(w)) &&
+      xmc_cas_acq_rel64(xmc_word_at(heap, words, id), w, XMC_WORD_RETIRED) == w) {
+    xmc_group_add_pages(heap, me, room, room->cls, room->page, 0);
+    return;
+  }
+  w = xmc_superblock_release(xmc_word_at(heap, words, id), places);
+  if (xmc_slab_got(heap, me, words, cls, id, XMC_WORD_LISTED | places, w) != XMC_NONE)
+    xmc_settle(heap, me, words, cls, id, w | XMC_WORD_LISTED | places);
+}
+
+/* All blocks of a Superblock at once: retired, if nobody answers for it and the slot has another one. Its room is kept in
+ * *room. */
+XMC_FN int xmc_group_retire(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
+                            xmc_u32 count, xmc_group_room *room) {
+  xmc_u32 fifo = xmc_fifo_of(heap, me, cls);
+  xmc_u64 used = xmc_word_make(cls, count, 0);
+  if (fifo == XMC_NONE ||
+      xmc_active_id(xmc_load_relaxed64(&xmc_fifo_number(heap, fifo)->active)) == XMC_NONE ||
+      xmc_cas_acq_rel64(xmc_word_at(heap, words, id), used, XMC_WORD_RETIRED) != used)
+    return 0;
+  if (!xmc_class_is_small(cls)) {
+    xmc_group_add_pages(heap, me, room, cls, xmc_id_page(id), xmc_run_order(id));
+    return 1;
+  }
+  if (room->page != xmc_id_page(id) || room->cls != cls) {
+    xmc_group_give_places(heap, me, words, room);
+    room->page = xmc_id_page(id);
+    room->cls = cls;
+  }
+  room->places |= 1u << xmc_id_row(id);
+  return 1;
+}
+
+/* Runs of blocks of one Superblock are one release. Blocks handed out together are neighbours: `next` is where the
+ * block after the last one begins, `left` how many of the Superblock follow. */
+XMC_GROUP_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 at, xmc_u32 items) {
+  __local xmcGroupScratch *scratch = (__local xmcGroupScratch *)(size_t)at;
+  xmc_u32 i, bits = 0, lanes = 0, id = XMC_NONE, cls = 0, bit = 0, left = 0, bytes = 0;
+  xmc_group_room room;
+  xmc_u64 next = 0, w;
+  xmc_map_view view;
+  xmc_place place;
+  if (!xmc_heap_is_ours(heap))
+    return;
+  room.cls = room.page = room.places = room.pages_cls = room.span = 0;
+  room.pages = 0;
+  xmc_map_view_read(heap, &view);
+  for (i = 0; i < items; i++) {
+    XMC_GLOBAL void *ptr = (XMC_GLOBAL void *)(size_t)scratch->of[i];
+    if ((xmc_u64)(size_t)ptr == next && left > 0) {
+      left--;
+      bit++;
+    } else {
+      if (!ptr)
+        continue;
+      if (!xmc_find(heap, view, ptr, &place)) {
+        xmc_other_free(heap, me, ptr); /* a Memoryblock, a compartment or a bad pointer */
+        continue;
+      }
+      if (place.id != id) {
+        if (lanes)
+          xmc_blocks_release(heap, me, view.words, cls, id, bits, lanes);
+        id = place.id;
+        cls = place.cls;
+        bits = lanes = 0;
+        bytes = xmc_class_bytes(cls);
+      }
+      bit = place.bit;
+      w = xmc_load_relaxed64(xmc_word_at(heap, view.words, id));
+      left = xmc_word_class(w) == cls && bit + 1u < xmc_word_count(w) ? xmc_word_count(w) - bit - 1u : 0;
+      next = (xmc_u64)(size_t)ptr;
+      if (bit == 0 && i + left < items && xmc_group_is_row(&scratch->of[i], bytes, left + 1u)) {
+        i += left;
+        if (lanes == 0 && xmc_group_retire(heap, me, view.words, cls, id, left + 1u, &room)) {
+          id = XMC_NONE; /* a whole Superblock */
+        } else {
+          bits |= xmc_count_mask(left + 1u);
+          lanes += left + 1u;
+        }
+        left = 0;
+        continue;
+      }
+    }
+    next += bytes;
+    bits |= 1u << bit;
+    lanes++;
+  }
+  if (lanes)
+    xmc_blocks_release(heap, me, view.words, cls, id, bits, lanes);
+  xmc_group_give_places(heap, me, view.words, &room);
+  xmc_group_give_pages(heap, me, &room);
+}
+#endif
+#endif

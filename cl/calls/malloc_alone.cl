@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* malloc where each work-item is served alone: CPU devices, the host, and programs without coalescing. */
+#ifndef XMC_MALLOC_ALONE_CL
+#define XMC_MALLOC_ALONE_CL
+#include "claim.cl"
+#include "turns.cl"
+
+#if !XMC_SIMT || XMC_COALESCING == XMC_COALESCE_NONE
+/* Block `bit` of a Superblock, while the one so many further on comes into the caches: the next atomic waits for the write to
+ * this one. With the first one of a new Superblock come all up to there. */
+#define XMC_BLOCKS_AHEAD 16u
+XMC_FN XMC_GLOBAL char *xmc_block_ahead(XMC_GLOBAL char *block, xmc_u32 cls, xmc_u32 bit) {
+  if (bit < 32u - XMC_BLOCKS_AHEAD)
+    xmc_prefetch(block + XMC_BLOCKS_AHEAD * xmc_class_bytes(cls));
+  return block;
+}
+XMC_FN XMC_GLOBAL char *xmc_blocks_ahead(XMC_GLOBAL char *block, xmc_u32 cls, xmc_u32 bit) {
+  xmc_u32 i;
+  for (i = 1; bit == 0 && i <= XMC_BLOCKS_AHEAD; i++)
+    xmc_prefetch(block + i * xmc_class_bytes(cls));
+  return block;
+}
+
+/* One block of the active Superblock `id`, or 0 and its word as seen in *w. On CPUs a CAS by a wrong guess is dear, and a load
+ * right behind another atomic on the same word, too: so the FIFO remembers which of both is likely. */
+XMC_FN XMC_GLOBAL char *xmc_active_malloc(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_u32 fifo,
+                                          xmc_u32 id, xmc_u64 *w) {
+  XMC_GLOBAL xmc_u64 *word = xmc_word_at(heap, view.words, id);
+  XMC_GLOBAL xmc_u32 *partly = &xmc_fifo_number(heap, fifo)->partly;
+  xmc_u64 whole = xmc_word_guess(cls, id) | XMC_WORD_SEATED;
+  xmc_u32 take, bit;
+  *w = 0;
+  if (id == XMC_NONE)
+    return 0;
+  if (!xmc_load_relaxed32(partly)) {
+    *w = xmc_cas_acquire64(word, whole, whole & ~(xmc_u64)1);
+    if (*w == whole)
+      return xmc_block_at(heap, view.data, cls, id, 0);
+    xmc_store_relaxed32(partly, 1u);
+  } else {
+    *w = xmc_load_relaxed64(word);
+    if (*w == whole)
+      xmc_store_relaxed32(partly, 0);
+  }
+  take = xmc_superblock_claim(word, cls, 1u, w);
+  bit = take ? xmc_lowest32(take) : 0;
+  return take ? xmc_block_ahead(xmc_block_at(heap, view.data, cls, id, bit), cls, bit) : 0;
+}
+
+/* A block of the class, or 0 when the caller's FIFO, its slab and the pages have none. view.count > 0 */
+XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view,
+                                             xmc_u32 cls) {
+  XMC_GLOBAL char *block;
+  xmc_u32 bit;
+  xmc_u64 w;
+  xmc_claim claim;
+  xmc_seat seat;
+  seat.fifo = xmc_view_fifo(view, me);
+  xmc_seat_read_for(heap, view.own, me, cls, 1u, &seat);
+  if (XMC_LOOKS_FIRST && !view.ours)
+    return 0;
+  block = xmc_active_malloc(heap, view, cls, seat.fifo, xmc_active_id(seat.active), &w);
+  if (block)
+    return block;
+  for (;;) { /* again only when somebody else moved the FIFO on */
+    claim = xmc_blocks_claim(heap, me, view.words, cls, 1, w, seat);
+    if (claim != XMC_CLAIM_AGAIN)
+      break;
+    xmc_seat_read_for(heap, view.own, me, cls, 1u, &seat);
+    w = xmc_seat_word(heap, view.words, seat.active);
+  }
+  if (!claim)
+    return 0;
+  bit = xmc_lowest32(xmc_claim_mask(claim));
+  return xmc_blocks_ahead(xmc_block_at(heap, view.data, cls, xmc_claim_id(claim), bit), cls, bit);
+}
+
+/* A block of the class from the last resort, a larger one when there is no other, or 0. */
+XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
+  XMC_AFRESH64(heap);
+  xmc_search search = 0;
+  xmc_claim claim;
+  XMC_ROLLED
+  do {
+    claim = xmc_last_turn(heap, me, cls, 1u, &search);
+    if (!claim && search == XMC_SEARCH_FAILED)
+      return 0;
+  } while (!claim);
+  return xmc_last_block(heap, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim)));
+}
+
+/* A run of pages as one block, its address a multiple of `align` pages, or XMC_NONE. */
+XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages,
+                                           xmc_u32 align) {
+  XMC_AFRESH64(heap);
+  xmc_u32 at = 0;
+  xmc_u64 mask = 0;
+  xmc_search search = 0;
+  XMC_ROLLED
+  do
+    at = xmc_run_take(heap, me, pages, align, 1, XMC_NONE, &search, &mask);
+  while (!mask && search != XMC_SEARCH_FAILED);
+  if (!mask)
+    return XMC_NONE;
+  if (xmc_run_is_shared(pages, align))
+    at = at * XMC_SPAN_PAGES + xmc_lowest64(mask);
+  xmc_memoryblock_start(heap, at, pages);
+  return at;
+}
+#endif
+#endif

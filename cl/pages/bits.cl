@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Bits of a word: the n-th one, the lowest ones, runs of them. */
+#ifndef XMC_BITS_CL
+#define XMC_BITS_CL
+#include "../platform/platform.h"
+
+/* The place of the n-th (from 0) set bit of x; n < popcount(x). Shifting a copy of x instead keeps two more values
+ * alive, where kernels that allocate have the most. */
+XMC_FN xmc_u32 xmc_nth_bit(xmc_u32 x, xmc_u32 n) {
+  xmc_u32 place = xmc_lowest32(x), width;
+  if (!(x & (x + (x & -x)))) /* all in a row */
+    return place + n;
+  place = 0;
+  for (width = 16; width > 0; width >>= 1)
+    if (xmc_popcount32(x & ((1u << (place + width)) - 1u)) <= n)
+      place += width;
+  return place;
+}
+
+/* The lowest n set bits of x, all if it has fewer */
+XMC_FN xmc_u32 xmc_lowest_bits(xmc_u32 x, xmc_u32 n) {
+  if (n == 1u)
+    return x & -x;
+  if (n >= xmc_popcount32(x))
+    return x;
+  return x & ((1u << xmc_nth_bit(x, n)) - 1u);
+}
+/* The same bit by bit, with less to keep in registers */
+XMC_FN xmc_u32 xmc_lowest_bits_slowly(xmc_u32 x, xmc_u32 n) {
+  xmc_u32 left = x;
+  XMC_ROLLED
+  for (; n > 0 && left; n--)
+    left &= left - 1u;
+  return x & ~left;
+}
+
+/* n bits from bit `first` on */
+XMC_FN xmc_u64 xmc_run_mask(xmc_u32 first, xmc_u32 n) {
+  return (n >= 64u ? ~(xmc_u64)0 : ((xmc_u64)1 << n) - 1u) << first;
+}
+
+/* Start bits of the runs of n set bits in x, 1 <= n <= 64 */
+XMC_FN xmc_u64 xmc_run_starts(xmc_u64 x, xmc_u32 n) {
+  xmc_u32 have = 1, step;
+  XMC_ROLLED
+  while (have < n) {
+    step = have < n - have ? have : n - have;
+    x &= x >> step;
+    have += step;
+  }
+  return x;
+}
+
+/* The lowest n set bits of x, all if it has fewer */
+XMC_FN xmc_u64 xmc_lowest_bits64(xmc_u64 x, xmc_u32 n) {
+  xmc_u32 low = (xmc_u32)x, have = xmc_popcount32(low);
+  if (have >= n)
+    return xmc_lowest_bits(low, n);
+  return (xmc_u64)xmc_lowest_bits((xmc_u32)(x >> 32), n - have) << 32 | low;
+}
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/* Memoryblocks: runs of pages, split and merged (paper 2010, figure 2.5; 2011, section 4).
+ *
+ * A Memoryblock is a run of pages; the free ones are not linked, as in the paper, but stand as runs of
+ * set bits in one word a span of 64 pages (1 MiB):
+ *
+ *   free_pages[s]   0 0 1 1 1 1 0 1 … 1     split = clear some bits of a run, by one CAS
+ *                       +-----+   +---      merge = set bits; neighbours are one run at once
+ *
+ *   free bits of all spans + pages in use == pages that are present
+ *
+ * Runs of up to 64 pages lie in one span and cost one CAS, however many blocks live. Longer ones begin
+ * at a span and take whole spans, then the first pages of one more; they claim upwards, and who meets a
+ * span that is not free gives back what it took. A run in use can become longer by the pages behind it, in the same way, and
+ * shorter (xmc_memoryblock_resize). Where to look: the span index (span_index.cl). It
+ * follows the spans lazily: giving back sets bits, a searcher who was misled clears them.
+ */
+#ifndef XMC_MEMORYBLOCK_CL
+#define XMC_MEMORYBLOCK_CL
+#include "bits.cl"
+#include "span_index.cl"
+
+/* Gives pages of one span back. The caller owns them, and nothing refers to them any more. */
+XMC_FN void xmc_span_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) {
+  XMC_AFRESH64(heap);
+  xmc_u64 old = xmc_or_release64(xmc_span_word(heap, span), mask);
+  xmc_u32 gained = xmc_run_orders(old | mask);
+  XMC_AFRESH(gained); /* one after the other, not side by side */
+  XMC_AFRESH64(old);
+  gained &= ~xmc_run_orders(old);
+  if (gained)
+    xmc_index_add(heap, 0, span, gained);
+}
+
+/* The same for a run of 1, 2, 4, 8 or 16 pages at a multiple of it, for one who waited for what was written there. */
+XMC_FN void xmc_run_gave(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
+  xmc_u32 span = page >> XMC_SPAN_SHIFT, ones = (1u << pages) - 1u;
+  xmc_u64 old;
+  page &= XMC_SPAN_PAGES - 1u;
+  old = xmc_or_hint64(xmc_span_word(heap, span), (xmc_u64)ones << page);
+  if ((~(xmc_u32)(old >> (page ^ pages)) & ones) && xmc_run_is_there(old, pages))
+    return; /* the neighbour is in use, and such a run was there before: most often */
+  if (XMC_USED_IS_DONE && xmc_index_has_all(heap, span))
+    return; /* as nearly always, as long as pages are plentiful */
+  XMC_AFRESH64(old);
+  old |= (xmc_u64)ones << page;
+  XMC_ROLLED
+  while (pages < XMC_SPAN_PAGES &&
+         !(~(old >> ((page & ~(pages - 1u)) ^ pages)) & (((xmc_u64)1 << pages) - 1u)))
+    pages *= 2u;
+  xmc_index_add(heap, 0, span, 2u * pages - 1u); /* a run of so many, and so each of its halves */
+}
+
+XMC_FN void xmc_run_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
+  XMC_AFRESH64(heap);
+  xmc_u32 first, n;
+  XMC_ROLLED
+  while (pages > 0) {
+    first = page & (XMC_SPAN_PAGES - 1u);
+    n = pages < XMC_SPAN_PAGES - first ? pages : XMC_SPAN_PAGES - first;
+    xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(first, n));
+    page += n;
+    pages -= n;
+  }
+}
+
+/* Claims up to `want` runs of `pages` (at most 64) in one span by one CAS; at least one, or 0. Returns
+ * their pages as a mask: the r-th run (from 0) begins at its r * pages-th set bit. Runs of 2^k pages are
+ * taken at multiples of 2^k only, but for `anywhere`: where they are shifted by a page that is in use for a
+ * moment, the span frays and holds one run less. */
+XMC_FN xmc_u64 xmc_span_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages, xmc_u32 want,
+                              int anywhere) {
+  XMC_AFRESH64(heap);
+  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span);
+  xmc_u64 seen = xmc_load_relaxed64(word), starts, mask, old;
+  xmc_u32 n;
+  anywhere |= xmc_popcount32(pages) != 1u; /* not a power of two */
+  XMC_ROLLED
+  for (;;) { /* again only when somebody else changed the span */
+    XMC_AFRESH(pages);
+    starts = xmc_run_starts(seen, pages);
+    mask = starts & xmc_run_places(pages);
+    if (mask || !anywhere) { /* side by side at multiples of `pages`: each of the first ones is a run */
+      mask = xmc_lowest_bits64(mask, want) * xmc_run_mask(0, pages);
+    } else {
+      XMC_ROLLED
+      for (n = want; starts && n > 0; n--) {
+        XMC_AFRESH(pages);
+        old = xmc_run_mask(xmc_lowest64(starts), pages);
+        mask |= old;
+        starts &= ~old;
+      }
+    }
+    if (!mask)
+      return 0;
+    old = xmc_cas_acquire64(word, seen, seen & ~mask);
+    if (old == seen)
+      return mask;
+    seen = old;
+  }
+}
+
+/* Claims a run of 2^order pages in one span by one CAS: its first page, or XMC_NONE. */
+XMC_FN xmc_u32 xmc_span_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order) {
+  XMC_AFRESH64(heap);
+  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span);
+  xmc_u64 seen = xmc_load_relaxed64(word), starts, old;
+  xmc_u32 first;
+  XMC_ROLLED
+  for (;;) { /* again only when somebody else changed the span */
+    starts = xmc_aligned_runs(seen, order);
+    if (!starts)
+      return XMC_NONE;
+    first = xmc_lowest64(starts);
+    old = xmc_cas_acquire64(word, seen, seen & ~xmc_run_mask(first, 1u << order));
+    if (old == seen)
+      return span * XMC_SPAN_PAGES + first;
+    seen = old;
+  }
+}
+
+/* The index misled us: 2^order pages are not free in this span, if another look agrees. */
+XMC_FN void xmc_span_mend(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order) {
+  XMC_AFRESH64(heap);
+  xmc_u32 wrong = 1u << order & ~xmc_run_orders(xmc_load_relaxed64(xmc_span_word(heap, span)));
+  if (!wrong)
+    return;
+  xmc_index_remove(heap, span, wrong);
+  wrong &= xmc_run_orders(xmc_load_relaxed64(xmc_span_word(heap, span)));
+  if (wrong)
+    xmc_index_add(heap, 0, span, wrong);
+}
+
+/* Claims the run of 2^order pages at `page`, a multiple of that, if it is free. Runs at fixed places need no
+ * CAS: neighbours in the span that come and go do not matter. `map`: of the header. *seen: the span's word before. */
+XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 order, xmc_u32 page,
+                            xmc_u64 *seen) {
+  XMC_AFRESH64(heap);
+  XMC_GLOBAL xmc_u64 *word = xmc_map_span_word(heap, map, page >> XMC_SPAN_SHIFT);
+  xmc_u64 mask = xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order), got;
+  *seen = xmc_and_acquire64(word, ~mask);
+  got = *seen & mask;
+  if (got == mask)
+    return 1;
+  if (got) { /* part of it was free: that goes back */
+    mask = xmc_or_release64(word, got);
+    order = xmc_run_orders_slowly(mask | got) & ~xmc_run_orders_slowly(mask);
+    if (order)
+      xmc_index_add(heap, 0, page >> XMC_SPAN_SHIFT, order);
+    if (xmc_load_relaxed64(&heap->scarce))
+      xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
+  }
+  return 0;
+}
+
+/* A run of 2^order pages: its first page, or XMC_NONE. The first turn says how to search. */
+#define XMC_RUN_HASTY 0u /* two looks at the index, then no more */
+#define XMC_RUN_HOMES \
+  3u /* any in the span of `page`, whose word is `seen`, and in spans whole rounds of slots further up; then
+                             as from XMC_RUN_INDEX */
+#define XMC_RUN_INDEX 11u /* what the index knows, until it knows none */
+XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page, xmc_u32 turn,
+                              xmc_u64 seen) {
+  XMC_AFRESH64(heap);
+  xmc_u32 span, found, any;
+  xmc_u64 starts;
+  XMC_ROLLED
+  for (;; turn++) { /* in the end again only for another span, or after the index was mended */
+    XMC_AFRESH(order);
+    if (turn == XMC_RUN_HOMES - 1u)
+      return XMC_NONE;
+    any = xmc_any_number(me);
+    if (turn - XMC_RUN_HOMES < XMC_RUN_INDEX - XMC_RUN_HOMES) {
+      starts = xmc_aligned_runs(seen, order);
+      if (!starts) {
+        page = ((page >> order) + xmc_heap_lanes(heap)) % (xmc_heap_present(heap) >> order) << order;
+        seen = xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT));
+        continue;
+      }
+      any &= XMC_SPAN_PAGES - 1u; /* not all the same one */
+      if (starts >> any)
+        starts = starts >> any << any;
+      page = (page & ~(XMC_SPAN_PAGES - 1u)) + xmc_lowest64(starts);
+      if (xmc_run_claim_at(heap, xmc_heap_map(heap), order, page, &seen))
+        return page;
+      continue;
+    }
+    span = xmc_index_find(heap, order, any);
+    if (span == XMC_NONE)
+      return XMC_NONE;
+    found = xmc_span_take(heap, span, order);
+    if (found != XMC_NONE)
+      return found;
+    XMC_AFRESH(order);
+    xmc_span_mend(heap, span, order);
+  }
+}
+
+/* The span where a slot looks first for Memoryblocks, and from there downwards. The slots share the heap, and some of them are as
+ * far from each other as they can be: the first ones of each 64, and those of few multiprocessors (which have 64 each). */
+XMC_FN xmc_u32 xmc_memoryblock_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me) {
+  XMC_AFRESH64(heap);
+  xmc_u32 slot = xmc_slot_hint(me, xmc_heap_lanes(heap)), low = slot & 63u;
+  xmc_u32 rows = (xmc_heap_lanes(heap) + 63u) >> 6;
+  low = (low & 0x15u) << 1 | (low >> 1 & 0x15u); /* its six bits the other way round */
+  low = (low & 3u) << 4 | (low & 12u) | low >> 4;
+  slot = (slot & ~63u) + low * (rows | 1u); /* less than twice all */
+  slot = slot < rows * 64u ? slot : slot - rows * 64u;
+  return xmc_heap_present_spans(heap) - 1u - slot * xmc_heap_present_spans(heap) / (rows * 64u);
+}
+
+/* Claims up to `want` runs of `pages` pages, 1 to 64, in one span: their mask, and the span in *at. Looks in span `near`
+ * first, if there is such a one. 0: there is none in sight of the index or, where `anywhere` is not 0, none in the next so
+ * many spans wherever it begins. While room comes and goes XMC_HASTY_SPANS are enough: in a large heap all would take
+ * milliseconds. */
+#define XMC_HASTY_SPANS 64u
+XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 want,
+                             xmc_u32 anywhere, xmc_u32 near, xmc_u32 *at) {
+  XMC_AFRESH64(heap);
+  xmc_u32 order = pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, left = anywhere, span, next = 0;
+  xmc_u64 mask;
+  if (anywhere != XMC_NONE)
+    next = xmc_any_number(me) % xmc_heap_present_spans(heap);
+  XMC_ROLLED
+  for (;;) { /* again only for another span, or after the index was mended */
+    if (near < xmc_heap_present_spans(heap))
+      span = near;
+    else if (anywhere) /* n pages in a row hold 2^k at a multiple of that, if n > 2^(k + 1) - 2 */
+      span = left-- ? xmc_index_next(heap, xmc_highest32(pages + 1u) - 1u, next) : XMC_NONE;
+    else
+      span = xmc_index_find(heap, order, xmc_any_number(me));
+    if (span == XMC_NONE)
+      return 0;
+    mask = xmc_span_claim(heap, span, pages, want, anywhere != 0);
+    *at = span;
+    if (mask)
+      return mask;
+    if (near < xmc_heap_present_spans(heap))
+      near = XMC_NONE;
+    else if (!anywhere)
+      xmc_span_mend(heap, span, order);
+    next = span + 1u;
+  }
+}
+
+/* Claims the pages [page, page + pages), span by span upwards. Returns `pages`; or, if some are not free, how many there were in
+ * the spans before that one, and claims none: who steps back moves `flux`. */
+XMC_FN xmc_u32 xmc_pages_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
+  XMC_AFRESH64(heap);
+  xmc_u32 done, n, first;
+  XMC_GLOBAL xmc_u64 *word;
+  xmc_u64 mask, seen, old;
+  XMC_ROLLED
+  for (done = 0; done < pages; done += n) {
+    first = (page + done) & (XMC_SPAN_PAGES - 1u);
+    n = pages - done < XMC_SPAN_PAGES - first ? pages - done : XMC_SPAN_PAGES - first;
+    word = xmc_span_word(heap, (page + done) >> XMC_SPAN_SHIFT);
+    mask = xmc_run_mask(first, n);
+    seen = n == XMC_SPAN_PAGES ? mask : xmc_load_relaxed64(word);
+    XMC_ROLLED
+    while ((seen & mask) == mask) {
+      old = xmc_cas_acquire64(word, seen, seen & ~mask);
+      if (old == seen)
+        break;
+      seen = old;
+    }
+    if ((seen & mask) != mask) {
+      if (done > 0) {
+        xmc_run_release(heap, page, done);
+        xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
+      }
+      return done;
+    }
+  }
+  return pages;
+}
+
+/* How many spans from `span` on are free as far as one can see, up to those of a run of `pages`, the last one in part */
+XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages) {
+  XMC_AFRESH64(heap);
+  xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, i = 0;
+  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span); /* that of each further span lies before it */
+  xmc_u64 mask, a, b, c, d;
+  XMC_ROLLED
+  for (; (i + 4u) * XMC_SPAN_PAGES <= pages; i += 4u, word -= 4) { /* four loads on their way at a time */
+    a = xmc_load_relaxed64(word);
+    b = xmc_load_relaxed64(word - 1);
+    c = xmc_load_relaxed64(word - 2);
+    d = xmc_load_relaxed64(word - 3);
+    if (~(a & b & c & d))
+      break;
+  }
+  XMC_ROLLED
+  for (; i < need; i++, word--) {
+    mask = xmc_run_mask(0, pages - i * XMC_SPAN_PAGES);
+    if ((xmc_load_relaxed64(word) & mask) != mask)
+      break;
+  }
+  return i;
+}
+
+/* Claims a run of more than 64 pages. Two such requests may meet and both step back; then the one that
+ * began further up was stopped by a block in use, or succeeds. A step back moves `flux`, and requests
+ * that failed meanwhile look again. */
+XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
+  XMC_AFRESH64(heap);
+  xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, span = 0, n;
+  if (need > xmc_heap_present_spans(heap))
+    return XMC_NONE;
+  XMC_ROLLED
+  while (span <= xmc_heap_present_spans(heap) - need) {
+    n = xmc_spans_look(heap, span, pages);
+    if (n == need) {
+      n = xmc_pages_claim(heap, span * XMC_SPAN_PAGES, pages);
+      if (n == pages)
+        return span * XMC_SPAN_PAGES;
+      n >>= XMC_SPAN_SHIFT;
+    }
+    span += n + 1u;
+  }
+  return XMC_NONE;
+}
+
+/* Runs that the index misses, because a work-item stopped half-way, are found by looking at the spans: part
+ * of the last resort, shared by those who come there. Returns 1 if it mended something or saw 2^order free
+ * pages at a multiple of that. */
+#define XMC_SWEEP_SPANS (XMC_SIMT ? 512u : XMC_NONE)
+XMC_FN int xmc_index_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order) {
+  XMC_AFRESH64(heap);
+  xmc_u32 spans = xmc_heap_present_spans(heap), span = xmc_any_number(me) % spans;
+  xmc_u32 left = spans < XMC_SWEEP_SPANS ? spans : XMC_SWEEP_SPANS, level, found = 0, orders, i, known;
+  XMC_ROLLED
+  for (; left > 0 && !found; left--) {
+    orders = xmc_run_orders(xmc_load_relaxed64(xmc_span_word(heap, span)));
+    found |= orders >> order & 1u;
+    XMC_ROLLED
+    for (level = 0; level < XMC_INDEX_LEVELS && orders; level++) {
+      i = span >> (3u * level);
+      known = (xmc_u32)(xmc_load_relaxed64(xmc_index_word(heap, level, i)) >> (8u * (i & 7u)));
+      if (orders & ~known) {
+        xmc_index_add(heap, level, i, orders & ~known);
+        found = 1;
+      }
+    }
+    span = span + 1u < xmc_heap_present_spans(heap) ? span + 1u : 0u;
+  }
+  return (int)found;
+}
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* The span index: where free runs of pages are.
+ *
+ * A byte for each span has bit k set if the span has 2^k free pages that begin at a multiple of 2^k (k = 0 … 6).
+ * A byte one level up is the union of eight, five levels of words:
+ *
+ *   level 4   [ 8 bytes: 4,096 spans each ]     1 word for 32,768 spans (32 GiB); searched one after another
+ *   …
+ *   level 1   [ 8 bytes:     8 spans each ]     1 word for 64 spans
+ *   level 0   [ 8 bytes:     1 span  each ]     1 word for 8 spans (8 MiB)
+ *
+ * So a span that gains a run of any length is one fetch-or, and a search that finds none anywhere a few loads. A
+ * bit is a hint with one promise: if a span has the run and nobody is in the middle of a call, the bits
+ * on all levels are set. Who adds a run sets its bits afterwards, always by read-modify-write; who finds
+ * a bit wrong clears it, then looks at the span once more. The read-modify-writes on the word order the
+ * two: either the clearing one sees the span's new state, or the bit is set after it was cleared.
+ */
+#ifndef XMC_SPAN_INDEX_CL
+#define XMC_SPAN_INDEX_CL
+#include "../layout/arena.h"
+#include "../platform/platform.h"
+
+/* Where runs of n pages lie side by side from the start of a span: the multiples of n */
+XMC_FN xmc_u64 xmc_run_places(xmc_u32 n) {
+  xmc_u64 places = 1;
+  XMC_ROLLED
+  for (; n < 64u; n <<= 1)
+    places |= places << n;
+  return places;
+}
+
+/* Where runs of 2^order set bits of x begin at multiples of that */
+XMC_FN xmc_u64 xmc_aligned_runs(xmc_u64 x, xmc_u32 order) {
+  if (order > 0)
+    x &= x >> 1 & 0x5555555555555555u; /* each step: where runs twice as long begin */
+  if (order > 1u)
+    x &= x >> 2 & 0x1111111111111111u;
+  if (order > 2u)
+    x &= x >> 4 & 0x0101010101010101u;
+  if (order > 3u)
+    x &= x >> 8 & 0x0001000100010001u;
+  if (order > 4u)
+    x &= x >> 16 & 0x0000000100000001u;
+  return order > 5u ? x & x >> 32 & 1u : x;
+}
+
+/* The k for which x has 2^k set bits at a multiple of 2^k, as a mask */
+XMC_FN xmc_u32 xmc_run_orders(xmc_u64 x) {
+  xmc_u32 orders = x != 0;
+  x &= x >> 1 & 0x5555555555555555u;
+  orders |= (xmc_u32)(x != 0) << 1;
+  x &= x >> 2 & 0x1111111111111111u;
+  orders |= (xmc_u32)(x != 0) << 2;
+  x &= x >> 4 & 0x0101010101010101u;
+  orders |= (xmc_u32)(x != 0) << 3;
+  x &= x >> 8 & 0x0001000100010001u;
+  orders |= (xmc_u32)(x != 0) << 4;
+  x &= x >> 16 & 0x0000000100000001u;
+  orders |= (xmc_u32)(x != 0) << 5;
+  x &= x >> 32 & 1u;
+  return orders | (xmc_u32)x << 6;
+}
+
+/* The same one after the other, with less to keep in registers */
+XMC_FN xmc_u32 xmc_run_orders_slowly(xmc_u64 x) {
+  xmc_u32 orders = 0, k;
+  XMC_ROLLED
+  for (k = 0; k < XMC_ORDERS; k++) {
+    XMC_AFRESH64(x);
+    orders |= (xmc_u32)(xmc_aligned_runs(x, k) != 0) << k;
+  }
+  return orders;
+}
+
+/* Are all bits of some byte of x set? */
+XMC_FN int xmc_has_whole_byte(xmc_u32 x) {
+  return (((x & 0x7f7f7f7fu) + 0x01010101u) & x & 0x80808080u) != 0;
+}
+
+/* Is it easy to see that x has `pages` set bits, a power of two, at a multiple of that? */
+XMC_FN int xmc_run_is_there(xmc_u64 x, xmc_u32 pages) {
+  if (pages == 1u)
+    return x != 0;
+  return pages <= 8u && (xmc_has_whole_byte((xmc_u32)x) | xmc_has_whole_byte((xmc_u32)(x >> 32)));
+}
+
+/* The union of a word's eight bytes */
+XMC_FN xmc_u32 xmc_index_union(xmc_u64 word) {
+  xmc_u32 x = (xmc_u32)(word >> 32) | (xmc_u32)word;
+  x |= x >> 16;
+  return (x | x >> 8) & 0xffu;
+}
+
+XMC_FN XMC_GLOBAL xmc_u64 *xmc_index_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i) {
+  XMC_AFRESH64(heap);
+  return xmc_at64(heap, xmc_heap_index(heap, level)) + (i >> 3);
+}
+
+/* Does the index know runs of all lengths in this span? */
+XMC_FN int xmc_index_has_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
+  return !(~(xmc_u32)(xmc_load_relaxed64(xmc_index_word(heap, 0, span)) >> 8u * (span & 7u)) &
+           ((1u << XMC_ORDERS) - 1u));
+}
+
+/* From `level` up: i is the byte's number there. */
+XMC_FN void xmc_index_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xmc_u32 orders) {
+  XMC_AFRESH64(heap);
+  xmc_u64 old;
+  XMC_ROLLED
+  for (; level < XMC_INDEX_LEVELS && orders; level++, i >>= 3) {
+    if (XMC_USED_IS_DONE) { /* most often they are all there (bitmap.cl) */
+      old = xmc_load_relaxed64(xmc_index_word(heap, level, i)) >> (8u * (i & 7u));
+      if (!(orders & ~(xmc_u32)old))
+        return;
+    }
+    old = xmc_or_hint64(xmc_index_word(heap, level, i), (xmc_u64)orders << (8u * (i & 7u)));
+    orders &= ~xmc_index_union(old); /* who adds the first to a word answers for the level above */
+  }
+}
+
+XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 orders) {
+  xmc_u32 level, left = orders;
+  xmc_u64 bits;
+  XMC_AFRESH64(heap);
+  XMC_ROLLED
+  for (level = 0; level < XMC_INDEX_LEVELS && left; level++) {
+    bits = (xmc_u64)left << (8u * (span >> (3u * level) & 7u));
+    left &=
+        ~xmc_index_union(xmc_and_hint64(xmc_index_word(heap, level, span >> (3u * level)), ~bits) & ~bits);
+  }
+  XMC_ROLLED
+  while (--level > 0) { /* did the words below get one meanwhile? */
+    left = orders &
+           xmc_index_union(xmc_load_relaxed64(xmc_index_word(heap, level - 1u, span >> (3u * level) << 3)));
+    if (left)
+      xmc_index_add(heap, level, span >> (3u * level), left);
+  }
+}
+
+/* The bits of one order in a word */
+XMC_FN xmc_u64 xmc_index_mask(xmc_u32 order) { return (xmc_u64)0x0101010101010101u << order; }
+
+/* The first span from `span` on that has a run of 2^order pages by the index, or XMC_NONE */
+XMC_FN xmc_u32 xmc_index_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 span) {
+  XMC_AFRESH64(heap);
+  xmc_u32 level = 0, i;
+  xmc_u64 bits;
+  XMC_ROLLED
+  while (span < xmc_heap_present_spans(heap)) { /* down where there is one, else up at the word's end */
+    i = span >> (3u * level);                   /* the byte's number */
+    bits = xmc_load_relaxed64(xmc_index_word(heap, level, i)) & xmc_index_mask(order) &
+           ~(xmc_u64)0 << (8u * (i & 7u));
+    i = (i & ~7u) + (bits ? xmc_lowest64(bits) >> 3 : 8u);
+    if (i << (3u * level) > span)
+      span = i << (3u * level);
+    if (!bits)
+      level += level + 1u < XMC_INDEX_LEVELS;
+    else if (level-- == 0)
+      return span;
+  }
+  return XMC_NONE;
+}
+
+/* A span that has a run of 2^order pages by the index, or XMC_NONE. Different numbers `any` lead to
+ * different spans, so that searchers do not follow each other; 0 leads to the lowest. */
+XMC_FN xmc_u32 xmc_index_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 any) {
+  XMC_AFRESH64(heap);
+  xmc_u32 start = any % xmc_heap_present_spans(heap), span = start;
+  XMC_ROLLED
+  for (;;) { /* once from there on, once from the first one on */
+    XMC_AFRESH(order);
+    span = xmc_index_next(heap, order, span);
+    if (span != XMC_NONE || start == 0)
+      return span;
+    span = start = 0;
+  }
+}
+#endif

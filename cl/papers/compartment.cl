@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Compartments (paper 2011, figures 3 and 4): what the lanes of a sub-group ask for together is one block, in which each has a
+ * compartment.
+ *
+ *        0        8                72               136             184                    312
+ *        +--------+----------------+----------------+---------------+----------------------+
+ *        | count 4| hdr|   56      | hdr|   56      | hdr|   40     | hdr|      120        |
+ *        +--------+----------------+----------------+---------------+----------------------+
+ *         header   64               64               48              128
+ *
+ * A compartment's header holds its offset, its size and a tag; the last free of the count returns the block. Skipped for a
+ * single lane and for more than 8 KiB. xmcMalloc does so in programs built for XMC_COALESCE_COMPARTMENT; xmcFree knows
+ * compartments in all.
+ */
+#ifndef XMC_COMPARTMENT_CL
+#define XMC_COMPARTMENT_CL
+#include "../calls/coalesce.cl"
+
+#define XMC_COALESCED_HEADER_BYTES 8u
+#define XMC_COMPARTMENT_HEADER_BYTES 8u
+#define XMC_MAX_COMPARTMENT_BYTES 2048u
+
+/* Header and payload: the payload of every compartment is 16 bytes aligned. */
+XMC_FN xmc_u32 xmc_compartment_bytes(xmc_u32 size) {
+  return (size + XMC_COMPARTMENT_HEADER_BYTES + 15u) & ~15u;
+}
+/* The header of the compartment whose payload is `offset` into the arena, `rest` into its block */
+XMC_FN xmc_u64 xmc_compartment_header(xmc_u64 offset, xmc_u32 rest, xmc_u32 bytes) {
+  xmc_u32 tag = (xmc_u32)(offset >> 3) * 2654435769u ^ 0x434f4d50u;
+  return (xmc_u64)tag << 32 | (xmc_u64)bytes << 16 | rest;
+}
+/* Does a block's interior pointer lead to a live compartment? Returns its header, or 0. Headers lie in users' memory: one
+ * that says more than its block holds is forged. */
+XMC_FN xmc_u64 xmc_compartment_find(XMC_GLOBAL xmcHeap *heap, xmc_place place, XMC_GLOBAL const void *ptr) {
+  xmc_u64 offset = xmc_arena_offset(heap, ptr), header;
+  xmc_u32 bytes;
+  if (heap->coalescing != XMC_COALESCE_COMPARTMENT || place.cls >= XMC_CLASSES || place.rest < 16u ||
+      (offset & 7u))
+    return 0;
+  header = xmc_load_relaxed64((XMC_GLOBAL const xmc_u64 *)ptr - 1);
+  bytes = (xmc_u32)(header >> 16) & 0xffffu;
+  return header == xmc_compartment_header(offset, place.rest, bytes) &&
+                 bytes <= xmc_class_bytes(place.cls) - place.rest
+             ? header
+             : 0;
+}
+
+#if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT
+XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 size) {
+  xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, 0)), rest;
+  xmc_u32 mine = xmc_compartment_bytes(size), before = 0, total = XMC_COALESCED_HEADER_BYTES, lane, cls, ask,
+          alone;
+  xmc_u32 first = xmc_lanes_first(group), low, high;
+  XMC_GLOBAL char *block = 0;
+  xmc_u64 offset = 0;
+  xmc_view view;
+  for (rest = group; rest; rest = xmc_lanes_drop(rest, 1)) {
+    lane = xmc_lanes_first(rest);
+    if (lane == xmc_lane())
+      before = total;
+    total += xmc_shuffle32(group, mine, lane);
+  }
+  before += XMC_COMPARTMENT_HEADER_BYTES;
+  alone = xmc_lanes_count(group) == 1u || total > XMC_MAX_CLASS_BYTES;
+  XMC_ROLLED
+  for (;;) { /* a second time, each for itself, when there is no room for all together */
+    cls = xmc_class_of(alone ? size : total);
+    ask = alone || xmc_lane() == first;
+    if (ask) {
+      xmc_view_read(heap, cls, &view);
+      block = xmc_class_malloc(heap, me, view, cls);
+    }
+    if (alone)
+      return block;
+    if (block) {
+      offset = xmc_arena_offset(heap, block);
+      xmc_store_relaxed64((XMC_GLOBAL xmc_u64 *)block, xmc_lanes_count(group));
+    }
+    xmc_lanes_sync(group); /* the count before any compartment is known */
+    low = xmc_shuffle32(group, (xmc_u32)offset, first);
+    high = xmc_shuffle32(group, (xmc_u32)(offset >> 32), first);
+    offset = (xmc_u64)high << 32 | low;
+    if (offset)
+      break;
+    alone = 1;
+  }
+  offset += before;
+  block = (XMC_GLOBAL char *)heap + offset;
+  xmc_store_relaxed64((XMC_GLOBAL xmc_u64 *)block - 1,
+                      xmc_compartment_header(offset, before, mine - XMC_COMPARTMENT_HEADER_BYTES));
+  return block;
+}
+#endif
+
+/* Frees a compartment; whoever clears its header owns it, the last of the block frees the block. */
+XMC_COLD_FN void xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place place,
+                                      XMC_GLOBAL char *ptr, xmc_u64 header) {
+  XMC_AFRESH64(heap);
+  XMC_GLOBAL xmc_u64 *count = (XMC_GLOBAL xmc_u64 *)(ptr - place.rest);
+  if (xmc_cas_relaxed64((XMC_GLOBAL xmc_u64 *)ptr - 1, header, 0) != header)
+    xmc_count_double_free(heap, xmc_arena_offset(heap, ptr), 1);
+  else if (xmc_add_acq_rel64(count, ~(xmc_u64)0) == 1u)
+    xmc_blocks_release(heap, me, xmc_words(heap), place.cls, place.id, 1u << place.bit, 1);
+}
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* Picks ONE platform: atomics with the order in their names, lanes (who is calling with me), the slot.
+ *
+ * Every platform_*.h defines the same functions:
+ *   xmc_load_relaxed32/64, xmc_load_acquire32/64, xmc_store_relaxed32/64, xmc_store_release64,
+ *   xmc_cas_relaxed32/64, xmc_cas_acquire64, xmc_cas_release32/64, xmc_cas_acq_rel64,
+ *   xmc_load_row(p, &a, &b, &c): relaxed, a word at a multiple of 16 bytes and the two halves of the next, all at once
+ *   xmc_store_two64(p, a, b): relaxed, two words at a multiple of 16 bytes
+ *   xmc_load_four (plain; four words at a multiple of 16 bytes, all at once),
+ *   xmc_load_fixed64 (plain: fields of the header that never change), xmc_load_near32/64 (relaxed, but may be as old as
+ *   the caller's last acquire), xmc_load_four_if(ask, …): zeros unless ask
+ *   xmc_or_release64, xmc_and_acquire64, xmc_exchange_acq_rel64,
+ *   xmc_cas_hint32/64, xmc_or_hint64, xmc_and_hint64, xmc_add_hint64, xmc_add_relaxed64,
+ *   xmc_add_acq_rel64
+ *     at device scope; read-modify-writes return the old value; hints order as acquire and release do, for
+ *     callers whose next access depends on that value
+ *   xmc_mul_high64, xmc_popcount32, xmc_lowest32, xmc_lowest64, xmc_highest32 (argument not 0)
+ *   xmc_caller()          who calls, for the next two: taken once at the top of a call and handed down as `me`
+ *                         (PoCL inlines whatever asks for ids, so that nothing below may)
+ *   xmc_slot_hint(me, slots)  the FIFO slot of the caller, below `slots`: two work-items that run at the same
+ *                         time should get two; only speed depends on it
+ *   xmc_near_slot(me, slots)  the same for `slots`, a power of two, where all that share a first cache get one slot
+ *   xmc_any_number(me)    differs between callers and calls, to spread searches
+ *   xmc_work_item()       global linear id, for reports; but for XMC_SIMT, xmc_group_work_item(): of the group's first one
+ * and, where XMC_SIMT is 1, for work-items in lock step, from any control flow:
+ *   xmc_lanes             set of lanes
+ *   xmc_lanes_matching(key), xmc_lanes_count(m), xmc_lanes_below(m): lanes of m before me
+ *   xmc_lanes_first(m), xmc_lanes_drop(m, n): without the n lowest; xmc_lane()
+ *   xmc_cas_acquire64_if(ask, …): only if ask, else it returns `expected`
+ *   xmc_retire_or_hint64(p, used, retired, bits, &was): a CAS and a fetch-or on one word, at the same time, as hints
+ *   xmc_lanes_share(m, lane, &a, &b): a and b of that lane of m, and what it acquired; m is the set of callers
+ *   xmc_full_shuffle32(m, value, n): value of m's n-th lane (from 0), and what it acquired; m is the set of callers, 32
+ *   xmc_lanes_ballot(m, predicate): lanes of m, the set of callers, for which it is so
+ *   xmc_lanes_any(predicate): for lanes that leave a loop together; may be the lane's own predicate
+ *   xmc_shuffle32(m, value, lane), xmc_lanes_or32(m, value), xmc_lanes_sync(m): m is the set of callers
+ *
+ * Feature macros are always defined, 0 or 1; each can be set by -D. Scope is the device (all SVM
+ * devices on the host); nothing in the core waits for another work-item.
+ */
+#ifndef XMC_PLATFORM_H
+#define XMC_PLATFORM_H
+
+/* C11 atomics with orders at device scope. Macros lie (Oclgrind takes 3.0 and builds nothing), so the
+ * host library probes and passes -DXMC_C11_ATOMICS; this is the guess without it. */
+#ifndef XMC_C11_ATOMICS
+#if defined(__OPENCL_C_VERSION__) && !XMC_NVIDIA && \
+    ((__OPENCL_C_VERSION__ >= 200 && __OPENCL_C_VERSION__ < 300) || \
+     (defined(__opencl_c_atomic_scope_device) && defined(__opencl_c_atomic_order_acq_rel)))
+#define XMC_C11_ATOMICS 1
+#else
+#define XMC_C11_ATOMICS 0
+#endif
+#endif
+
+/* Work-items of a sub-group run in lock step and ballot works in divergent flow: true on GPUs only.
+ * On CPU devices a ballot in divergent flow silently rewrites the caller's branches, so this is never
+ * guessed from macros; the host library sets it for GPU devices with cl_khr_subgroup_ballot. */
+#ifndef XMC_SIMT
+#define XMC_SIMT XMC_NVIDIA
+#endif
+
+/* Are there sub-groups, and so their calls? The host library sets it where the device declares ballots. In lock step they are
+ * always there. */
+#ifndef XMC_HAS_SUBGROUPS
+#define XMC_HAS_SUBGROUPS XMC_SIMT
+#endif
+
+/* xmc_prefetch(p): on CPU devices p is written soon, if it is anything. PoCL's prefetch does nothing. */
+#if XMC_SIMT
+#define xmc_prefetch(p) ((void)(p))
+#elif defined(POCL_DEVICE_ADDRESS_BITS) || !defined(__OPENCL_C_VERSION__)
+#define xmc_prefetch(p) __builtin_prefetch((const void *)(size_t)(p), 1)
+#else
+#define xmc_prefetch(p) prefetch((p), 1)
+#endif
+
+/* New Superblocks by what asks for them (xmc_carve_order) */
+#ifndef XMC_CARVE_TO_FIT
+#define XMC_CARVE_TO_FIT XMC_SIMT
+#endif
+
+/* Where an access whose value was used has been done for every work-item of the device: an access behind it is later. */
+#ifndef XMC_USED_IS_DONE
+#define XMC_USED_IS_DONE XMC_NVIDIA
+#endif
+
+/* Before loops off the fast path: unrolled they would cost registers and instruction cache. For the same
+ * reason the core declares its variables at the head of functions: a declaration inside a loop makes a
+ * return from that loop a join, where NVIDIA's compiler keeps values of other turns alive (132 registers
+ * instead of 60). */
+#if XMC_NVIDIA
+#define XMC_ROLLED _Pragma("unroll 1")
+#else
+#define XMC_ROLLED
+#endif
+/* XMC_AFRESH: off the fast path, where a value is used again much later. Makes the compiler derive anew what
+ * it would otherwise compute once and keep in registers all the way (masks, addresses, a class's size and
+ * order).
+ *
+ * XMC_OWN: at the top of each public call that is not only others. Adds 0 to the heap's address, in a way
+ * that ptxas takes for different lanes' different numbers. It keeps what is the same for a whole sub-group in
+ * uniform registers, also over branches, where a diverged part of the sub-group overwrites them (seen with
+ * CUDA 13.0: the upper half of an address was a mask of lanes). */
+#if XMC_NVIDIA
+#define XMC_AFRESH(x) __asm volatile("mov.b32 %0, %0;" : "+r"(x))
+#define XMC_AFRESH64(x) __asm volatile("mov.b64 %0, %0;" : "+l"(x))
+#define XMC_OWN(x) \
+  __asm volatile( \
+      "{ .reg .u32 z; .reg .u64 y; mov.u32 z, %%lanemask_lt; shr.u32 z, z, 31; cvt.u64.u32 y, z; " \
+      "add.u64 %0, %0, y; }" \
+      : "+l"(x))
+#else
+#define XMC_AFRESH(x) ((void)0)
+#define XMC_AFRESH64(x) ((void)0)
+#define XMC_OWN(x) ((void)0)
+#endif
+
+/* Functions off the fast path. On CPU devices they are called: a kernel with all of them in every place that
+ * allocates takes minutes to compile. PoCL inlines every function that asks for a work-item's id, and all of its callers up to
+ * the kernel, so only the public calls ask, and hand the answer down as `me`. On GPUs calls cost more registers than they save. */
+#if XMC_SIMT && defined(__OPENCL_C_VERSION__) && !XMC_DEBUG
+#define XMC_COLD_FN XMC_FN
+#else
+#define XMC_COLD_FN static __attribute__((noinline, unused))
+#endif
+/* Cold functions that are called on NVIDIA as well, where a program so has them once. Each was chosen by its effect: the public calls
+ * keep their registers (tests/code_size), and nothing is slower. A call from where many values are alive, or one that most
+ * requests make, costs more than it saves (bench/experiments.md). */
+#ifndef XMC_CALL_FN
+#if XMC_SIMT && defined(__OPENCL_C_VERSION__) && !XMC_NVIDIA && !XMC_DEBUG
+#define XMC_CALL_FN XMC_FN
+#else
+#define XMC_CALL_FN static __attribute__((noinline, unused))
+#endif
+#endif
+/* A part of one other function, which stands by itself for its readers only: compilers must put it there. */
+#define XMC_PART_FN static inline __attribute__((always_inline))
+/* Debug calls, which would take compilers minutes to put into every place that allocates. */
+#define XMC_DEBUG_FN static __attribute__((noinline, unused))
+
+#if !defined(__OPENCL_C_VERSION__)
+#include "host.h"
+#elif XMC_NVIDIA
+#include "nvidia.h"
+#elif XMC_C11_ATOMICS
+#include "opencl2.h"
+#else
+#include "opencl12.h"
+#endif
+
+#if defined(__OPENCL_C_VERSION__)
+#include "opencl.h"
+#endif
+
+#ifndef XMC_HAS_ROWS
+XMC_FN void xmc_load_row(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u32 *b, xmc_u32 *c) {
+  XMC_GLOBAL const xmc_u32 *halves = (XMC_GLOBAL const xmc_u32 *)(p + 1);
+  *b = xmc_load_relaxed32(halves);
+  *c = xmc_load_relaxed32(halves + 1);
+  *a = xmc_load_relaxed64(p);
+}
+XMC_FN void xmc_store_two64(XMC_GLOBAL xmc_u64 *p, xmc_u64 a, xmc_u64 b) {
+  xmc_store_relaxed64(p, a);
+  xmc_store_relaxed64(p + 1, b);
+}
+#endif
+
+#endif

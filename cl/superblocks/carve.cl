@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/* Carving: new Superblocks and slabs out of free pages, and Superblocks of small classes out of slabs.
+ *
+ *   page                                       run of 2^k pages
+ *   +-----+-----+-----+-- slab --+-----+       +----------+----------+-- Superblock --+----------+
+ *   | j=0 | j=1 | j=2 |    …     |rest |       | block 0  | block 1  |       …        | rest     |
+ *   +-----+-----+-----+----------+-----+       +----------+----------+----------------+----------+
+ *    32 Basicblocks each, a Superblock          1 to 32 Basicblocks of 512 B to 8 KiB
+ *
+ * Who claimed the pages owns them alone until the state word is written: that puts the Superblock into use. It takes
+ * the seat of the exhausted one in the caller's FIFO, or goes into the ring; a slot's own slab is parked.
+ */
+#ifndef XMC_CARVE_CL
+#define XMC_CARVE_CL
+#include "seat.cl"
+
+/* Once room is scarce, who takes more of it than it will keep says so before and after: a search that finds
+ * nothing meanwhile is not the last. */
+XMC_FN void xmc_flux_begin(XMC_GLOBAL xmcHeap *heap) { xmc_add_acq_rel64(&heap->flux, 1); }
+XMC_FN void xmc_flux_end(XMC_GLOBAL xmcHeap *heap, int moved) {
+  xmc_add_acq_rel64(&heap->flux, moved ? XMC_FLUX_MOVED - 1u : ~(xmc_u64)0);
+}
+
+/* Nobody watches a new Superblock or slab. `scarce`: read after its room was claimed and before its word is written,
+ * so that it costs no time of its own. If it was 0, all bits of the bitmap are set, and whoever looks at the page
+ * sees that somebody is about to start something there. */
+XMC_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u64 scarce) {
+  if (!scarce)
+    return;
+  xmc_whole_add(heap, xmc_any_page(id));
+  if (scarce & XMC_SCARCE_NOW)
+    xmc_and_hint64(&heap->scarce, ~XMC_SCARCE_NOW);
+}
+
+/* Puts a new Superblock into use: `take` of its blocks are the caller's; for the rest it takes the seat or,
+ * if somebody else did, goes into the ring; or is parked. `scarce` as for xmc_superblock_show. */
+XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
+                                 xmc_u32 count, xmc_u32 take, xmc_seat seat, xmc_u32 scarce) {
+  XMC_AFRESH64(heap);
+  xmc_u64 w = xmc_word_make(cls, count, xmc_count_mask(count) & ~take);
+  if (!xmc_word_free(w)) {
+    xmc_store_relaxed64(xmc_word_at(heap, words, id), w);
+    xmc_superblock_show(heap, id, scarce);
+    if (xmc_active_id(seat.active) != XMC_NONE)
+      xmc_cas_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
+                        xmc_active_next(seat.active, XMC_NONE));
+    return;
+  }
+  w |= XMC_WORD_LISTED | (seat.fifo == XMC_SEAT_PARKS ? XMC_WORD_PARKED : xmc_word_seat(cls));
+  /* By CAS, whose value is waited for: the seat needs no release of its own. */
+  if (xmc_cas_release64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w) != XMC_WORD_RETIRED)
+    xmc_store_release64(xmc_word_at(heap, words, id), w); /* a damaged arena's */
+  xmc_superblock_show(heap, id, scarce);
+  if (seat.fifo == XMC_SEAT_PARKS) {
+    xmc_bitmap_set(heap, XMC_PARKED, cls * xmc_heap_spans(heap) * XMC_SPAN_PAGES + xmc_any_page(id));
+    return;
+  }
+  if (seat.fifo != XMC_NONE && xmc_cas_hint64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
+                                              xmc_active_next(seat.active, id)) == seat.active) {
+    if (xmc_active_id(seat.active) == XMC_NONE) /* else it is marked already */
+      xmc_fifo_mark_busy(heap, cls, seat.fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls)));
+    return;
+  }
+  xmc_put(heap, cls, xmc_fifo_slot(heap, me, cls), id);
+}
+
+/* Before a run's entries in the page map are written, `first` and what follows it. A debug heap's headers say what
+ * was freed there (debug.cl); that can be believed only if the run was the same one before and its pages were
+ * nothing else in between, which the entries that it left tell. */
+#if XMC_DEBUG
+XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages, xmc_u32 cls,
+                                    xmc_u64 first) {
+  XMC_GLOBAL xmc_u64 *entry = xmc_page_entry(heap, page);
+  xmc_u32 same = xmc_load_relaxed64(entry) == first, i;
+  for (i = 1; i < pages; i++)
+    same &= xmc_load_relaxed64(entry + i) ==
+            (cls < XMC_CLASSES ? first + XMC_MAP(0, i, 0, 0) : XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
+  if (same)
+    return;
+  xmc_store_relaxed32((XMC_GLOBAL xmc_u32 *)xmc_page_address(heap, page), 0);
+  for (i = 1; cls < XMC_CLASSES && i < xmc_map_blocks(first); i++) /* each block of it */
+    xmc_store_relaxed32((XMC_GLOBAL xmc_u32 *)(xmc_page_address(heap, page) + i * xmc_class_bytes(cls)), 0);
+}
+#define XMC_DEBUG_REMEMBER(heap, page, pages, cls, first) xmc_debug_remember(heap, page, pages, cls, first)
+#else
+#define XMC_DEBUG_REMEMBER(heap, page, pages, cls, first) ((void)0)
+#endif
+
+/* Where a slot looks first for pages of a class: each class and slot has a place of its own, as long as the heap has room
+ * for all. From the lowest class up they take 19 times 1 page a slot and 4 times 2, 4, 8 and 16, at multiples of that. On CPU
+ * devices each slot has a span instead: words in one cache line would wander between the cores. */
+XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
+  XMC_AFRESH64(heap);
+  xmc_u32 order = xmc_class_order(cls), before = cls;
+  if (order > 0) /* 20, 28, 48, 80 */
+    before = (0x50301c14u >> 8u * (order - 1u) & 0xffu) + (((cls - 15u) & 3u) << order);
+  if (!XMC_SIMT)
+    return xmc_slot_hint(me, xmc_heap_lanes(heap)) * XMC_SPAN_PAGES + before % XMC_SPAN_PAGES;
+  if (cls == 0) /* without a branch here ptxas takes up to 50 registers (tests/code_size) */
+    return xmc_slot_hint(me, xmc_heap_lanes(heap));
+  return before * xmc_heap_lanes(heap) + (xmc_slot_hint(me, xmc_heap_lanes(heap)) << order);
+}
+
+/* The hint to go on from a run: in a step as wide as all slots. On CPU devices that is what comes next in the span, and then the
+ * span as many spans further as there are slots. */
+XMC_FN xmc_u32 xmc_hint_onward(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 order) {
+  xmc_u32 wide;
+  if (!XMC_SIMT) {
+    page += 1u << order;
+    if (!(page & (XMC_SPAN_PAGES - 1u)))
+      page += (xmc_heap_lanes(heap) - 1u) * XMC_SPAN_PAGES;
+    return XMC_HINT_ONWARD | XMC_HINT(page, 0);
+  }
+  wide = order > 0 ? 1u << order : XMC_PAGE_CLASSES;
+  return XMC_HINT_ONWARD | XMC_HINT(page + wide * xmc_heap_lanes(heap), 0);
+}
+
+/* A new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page
+ * or XMC_NONE. map: xmc_fixed_map.
+ *
+ * Where to look first is the FIFO's hint, 0 for no FIFO: the pages that this slot returned are a stack
+ * (xmc_pages_return),
+ *
+ *   hint: a run  -->  xmc_next_hint(its first page)  -->  …  -->  0, or XMC_HINT_ONWARD and a page
+ *
+ * at whose end it goes on in steps as wide as all slots, and single pages past the homes of all classes that take those, so
+ * that they do not meet. It is nobody's property: who takes pages owns them by the bits of their span, and a stack whose first
+ * page is gone is forgotten. On GPUs a hint may lead to a page that is not present, and costs an atomic more then. */
+XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order, xmc_u64 map,
+                              xmc_u32 fifo, xmc_u32 hint, xmc_u32 own) {
+  XMC_AFRESH64(heap);
+  xmc_u32 pages = (xmc_u32)(map >> 32), room = XMC_SIMT ? pages : xmc_heap_present(heap), next = 0, page;
+  xmc_u64 seen;
+  if (!(room >> order))
+    return XMC_NONE;
+  hint = xmc_seat_hint(heap, fifo, hint);
+  page = xmc_hint_page(hint);
+  if (page < pages && xmc_hint_is_stack(hint))
+    next = xmc_beside32(xmc_map_hint(heap, (xmc_u32)map, pages, page));
+  if (page == XMC_NONE)
+    page = xmc_class_home(heap, me, cls);
+  page = page >> order << order;
+  if (page >= room || (1u << order) > room - page)
+    page = (page >> order) % (room >> order) << order;
+  if (!xmc_run_claim_at(heap, (xmc_u32)map, order, page, &seen)) {
+    next = XMC_RUN_HOMES;
+    XMC_AFRESH(order);
+    XMC_AFRESH(fifo);
+    if (xmc_scarce_near(heap)) /* what comes next for the fast path is the last resort */
+      next = fifo != XMC_NONE ? XMC_RUN_HASTY : XMC_RUN_INDEX;
+    page = xmc_run_search(heap, me, order, page, next, seen);
+    next = 0;
+    if (page == XMC_NONE)
+      return XMC_NONE;
+  }
+  XMC_AFRESH(order);
+  XMC_AFRESH(cls);
+  XMC_AFRESH(fifo);
+  if (own)
+    xmc_store_relaxed32(xmc_own_entry(heap, me, cls, own), xmc_hint_onward(heap, page, order));
+  else if (fifo < XMC_SEAT_PARKS)
+    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, next ? next : xmc_hint_onward(heap, page, order));
+  return page;
+}
+
+/* Enters the pages taken for a Superblock of this class, or a slab, into the page map, which begins at `map`. */
+XMC_FN void xmc_pages_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 page, xmc_u32 order, xmc_u32 cls) {
+  XMC_GLOBAL xmc_u64 *entry = xmc_map_entry(heap, map, page);
+  xmc_u32 i = 0, place = xmc_class_is_small(cls) ? 0 : XMC_RUN_PLACE + order;
+  xmc_u64 first =
+      (xmc_u64)xmc_class_inverse(cls) << 32 | XMC_MAP(cls, 0, place, xmc_class_blocks(cls, 1u << order));
+  XMC_DEBUG_REMEMBER(heap, page, 1u << order, cls, first);
+  if (order == 0) {
+    xmc_store_relaxed64(entry, first);
+    return;
+  }
+  XMC_ROLLED
+  for (; i < 1u << order; i += 2)
+    xmc_store_two64(entry + i, first + XMC_MAP(0, i, 0, 0), first + XMC_MAP(0, i + 1u, 0, 0));
+}
+
+/* Starts a Superblock of a small class in the place that `slab` stands for. */
+XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                xmc_u32 want, xmc_claim slab, xmc_seat seat) {
+  xmc_u32 place = xmc_lowest32(xmc_claim_mask(slab)), left = xmc_slab_blocks(cls) - 32u * place;
+  xmc_u32 count = left < 32u ? left : 32u, take = xmc_count_mask(want < count ? want : count);
+  xmc_u32 id = xmc_superblock_id(xmc_slab_page(xmc_claim_id(slab)), place), scarce = xmc_scarce_near(heap);
+  xmc_superblock_start(heap, me, words, cls, id, count, take, seat, scarce);
+  return xmc_claim_make(id, take);
+}
+
+/* In a slab of 32 places, of 16 B, some have words that were of runs which began at this page. What the pages behind it
+ * still say of those is taken back before the slab comes into use. They still say that they were used (XMC_MAP_NONE). */
+XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
+  XMC_AFRESH64(heap);
+  xmc_u32 i, at = page | 16u, end = page + (at & -at); /* the longest run that may have begun here */
+  xmc_u64 entry;
+  if (end > xmc_heap_pages(heap))
+    end = xmc_heap_pages(heap);
+  XMC_ROLLED
+  for (i = 1; page + i < end; i++) {
+    entry = xmc_load_relaxed64(xmc_page_entry(heap, page + i));
+    if (xmc_map_class(entry) < XMC_CLASSES && xmc_map_back(entry) == i)
+      xmc_cas_hint64(xmc_page_entry(heap, page + i), entry, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
+  }
+}
+
+/* Puts 2^order pages, which the caller took, into use as a Superblock of the class, or one page as a slab if the class is a
+ * slab's: a claim of up to `want` of its blocks or places. */
+XMC_FN xmc_claim xmc_pages_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
+                                 xmc_u32 page, xmc_u32 order, xmc_seat seat) {
+  xmc_u32 slab = cls >= XMC_CLASSES, blocks = slab ? cls - XMC_CLASSES : cls, count, take, scarce, words, map,
+          id;
+  XMC_AFRESH64(heap); /* all on their way at the same time */
+  map = (xmc_u32)xmc_fixed_map(heap);
+  scarce = xmc_scarce_near(heap);
+  words = (xmc_u32)(xmc_fixed_words(heap) >> 3);
+  xmc_pages_enter(heap, map, page, order, blocks);
+  if (blocks == 0)
+    xmc_runs_forget(heap, page);
+  id = slab ? xmc_slab_id(page) : xmc_run_id(page, order);
+  count = slab ? (xmc_slab_blocks(blocks) + 31u) >> 5 : xmc_class_blocks(blocks, 1u << order);
+  take = xmc_count_mask(want < count ? want : count);
+  xmc_superblock_start(heap, me, words, cls, id, count, take, seat, scarce);
+  return xmc_claim_make(id, take);
+}
+
+/* The same with 2^order pages that it takes (xmc_pages_take). */
+XMC_FN xmc_claim xmc_pages_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
+                                 xmc_u32 order, xmc_u64 map, xmc_seat seat) {
+  xmc_u32 page = xmc_pages_take(heap, me, cls < XMC_CLASSES ? cls : cls - XMC_CLASSES, order, map, seat.fifo,
+                                seat.hint, xmc_seat_own(&seat));
+  XMC_AFRESH(cls);
+  return page == XMC_NONE ? 0 : xmc_pages_start(heap, me, cls, want, page, order, seat);
+}
+
+/* Is there plenty of room? The answer is yes if two spans are wholly free, which `any`, a number that differs from request to
+ * request, chooses. So where a share f of all spans is wholly free it is yes with a chance of f * f, for two loads. */
+XMC_FN int xmc_is_plenty(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
+  xmc_u32 spans = xmc_heap_present_spans(heap), at = (xmc_u32)((xmc_u64)(any * 2654435769u) * spans >> 32);
+  xmc_u64 free = xmc_load_relaxed64(xmc_span_word(heap, at));
+  at += spans / 2u;
+  return !~(free & xmc_load_relaxed64(xmc_span_word(heap, at < spans ? at : at - spans)));
+}
+
+/* log2 of the pages of a new Superblock for `want` blocks.
+ *
+ * On CPU devices a Superblock has all its pages while there is plenty of room, and else as few as hold XMC_FEW_BLOCKS
+ * blocks: when the program goes on to other sizes, the fewer blocks a Superblock has the sooner all of them are free.
+ *
+ * On GPUs as many slots take Superblocks as sub-groups run: where few lanes want a class, they take few pages each, for about
+ * eight such requests; for two in a heap of less than XMC_MANY_PAGES or once room was scarce; but a run that the slot returned
+ * as it was. */
+#define XMC_FEW_BLOCKS 8u
+XMC_FN xmc_u32 xmc_carve_order(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want, xmc_u32 hint,
+                               xmc_u32 pages, xmc_u32 scarce) {
+  xmc_u32 order = xmc_class_order(cls);
+  if (!XMC_CARVE_TO_FIT) {
+    if (order == 0 || xmc_is_plenty(heap, hint))
+      return order;
+    want = XMC_FEW_BLOCKS;
+  } else {
+    if (xmc_hint_is_run(hint) && xmc_hint_order(hint) <= order &&
+        xmc_class_blocks(cls, 1u << xmc_hint_order(hint)) >= want)
+      return xmc_hint_order(hint);
+    want *= scarce || pages < XMC_MANY_PAGES ? 2u : 16u;
+  }
+  XMC_ROLLED
+  while (order > 0 && xmc_class_blocks(cls, 1u << (order - 1u)) >= want)
+    order--;
+  return order;
+}
+
+/* A hint at where the next slab may lie that is parked at once, from the last one, with the word w: at the same place, if
+ * it went; else onward, in steps as wide as all slots. */
+XMC_FN xmc_u32 xmc_slab_near(XMC_GLOBAL xmcHeap *heap, xmc_u32 slab, xmc_u64 w) {
+  xmc_u32 page = xmc_slab_page(slab);
+  if (slab == XMC_NONE)
+    return 0;
+  if (w != XMC_WORD_RETIRED)
+    page += XMC_PAGE_CLASSES * xmc_heap_lanes(heap);
+  return XMC_HINT_ONWARD | XMC_HINT(page, 0);
+}
+
+/* Takes a slab that came back out of the FIFO and claims a place of it; cls: the slab's. One try: 0 also where another one
+ * was faster. */
+XMC_FN xmc_claim xmc_slab_adopt(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 number) {
+  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, number);
+  XMC_GLOBAL xmc_u64 *word;
+  xmc_u64 w = xmc_load_relaxed64(&fifo->active), next, old;
+  xmc_u32 id = xmc_active_id(w), take = 0;
+  if (id == XMC_NONE)
+    id = xmc_fifo_dequeue(fifo);
+  else if (xmc_cas_hint64(&fifo->active, w, xmc_active_next(w, XMC_NONE)) != w)
+    return 0;
+  if (id == XMC_NONE)
+    return 0;
+  word = xmc_word_at(heap, words, id);
+  w = xmc_load_relaxed64(word);
+  XMC_ROLLED
+  while (xmc_word_class(w) == cls && (w & XMC_WORD_LISTED)) { /* again only when another one changed it */
+    take = xmc_lowest_bits(xmc_word_available(w, cls), 1u);
+    next = w & ~(xmc_u64)take;
+    next = xmc_word_available(next, cls) ? next | XMC_WORD_PARKED : next & ~XMC_WORD_WHERE;
+    old = xmc_cas_acquire64(word, w, next);
+    if (old == w) {
+      if (next & XMC_WORD_PARKED)
+        xmc_bitmap_ensure(heap, XMC_PARKED, cls * xmc_heap_spans(heap) * XMC_SPAN_PAGES + xmc_slab_page(id));
+      break;
+    }
+    w = old;
+    take = 0;
+  }
+  if (xmc_scarce_near(heap)) /* it was in nobody's sight for a moment */
+    xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
+  return xmc_claim_make(id, take);
+}
+
+/* A place of another slab than the last one, `slab` with the word w, out of the FIFO of slabs; or 0, and in *seat where a new
+ * slab goes. `own` as for xmc_own_entry. */
+XMC_FN xmc_claim xmc_slab_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 own,
+                               xmc_u32 slab, xmc_u64 w, xmc_seat *seat) {
+  xmc_claim claim = 0;
+  xmc_view view;
+  xmc_view_read(heap, xmc_slab_class(cls), &view);
+  xmc_seat_none(seat);
+  seat->fifo = xmc_view_fifo(view, me);
+  if (own || seat->fifo == XMC_NONE) {
+    seat->hint = xmc_slab_near(heap, slab, w);
+    if (own && w != XMC_WORD_RETIRED && seat->fifo != XMC_NONE)
+      claim = xmc_slab_adopt(heap, words, xmc_slab_class(cls), seat->fifo);
+    seat->fifo = XMC_SEAT_PARKS;
+  } else {
+    xmc_seat_read(heap, seat);
+    claim = xmc_slab_claim(heap, words, xmc_slab_class(cls), seat);
+    XMC_AFRESH(seat->fifo);
+    if (claim == XMC_CLAIM_AGAIN) /* what has the seat is not exhausted */
+      seat->fifo = XMC_NONE;
+  }
+  return xmc_claim_mask(claim) ? claim : 0;
+}
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* An empty heap: every table from garbage to its first state. The header is the host's (layout.c).
+ *
+ * Work-item i of n fills every n-th entry; a second launch then aligns the data and writes the magic.
+ */
+#ifndef XMC_INIT_CL
+#define XMC_INIT_CL
+#include "fifo.cl"
+#include "../pages/memoryblock.cl"
+
+/* Pages of a span that are present, as a mask */
+XMC_FN xmc_u64 xmc_span_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
+  xmc_u32 first = span * XMC_SPAN_PAGES;
+  return first >= heap->present ? 0 : xmc_run_mask(0, heap->present - first);
+}
+
+/* Word w of a level of the span index in an empty heap: all runs in every span that is present, but perhaps the last */
+XMC_FN xmc_u64 xmc_index_init_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 w) {
+  xmc_u64 word = 0;
+  xmc_u32 i;
+  for (i = 0; i < 8u; i++) {
+    xmc_u64 span = (xmc_u64)(w * 8u + i) << (3u * level); /* the first of those the byte stands for */
+    if (span < heap->present_spans)
+      word |= (xmc_u64)xmc_run_orders(xmc_span_pages(heap, (xmc_u32)span)) << (8u * i);
+  }
+  return word;
+}
+
+/* The first `set` bits are set. */
+XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 set, xmc_u32 i, xmc_u32 n) {
+  xmc_u32 items = xmc_bitmap_items(heap, map), level, w;
+  for (level = 0; level < XMC_BITMAP_LEVELS; level++) {
+    for (w = i; 64u * w < items; w += n)
+      xmc_at64(heap, xmc_heap_bitmap(heap, map, level))[w] =
+          64u * w < set ? xmc_run_mask(0, set - 64u * w) : 0;
+    items = (items + 63u) >> 6; /* of the next level */
+    set = (set + 63u) >> 6;
+  }
+}
+
+XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
+  XMC_GLOBAL xmc_fifo *fifos = (XMC_GLOBAL xmc_fifo *)heap;
+  xmc_u32 slabs = XMC_SLAB_WORDS - 1u + heap->pages, words = slabs + heap->spans * XMC_SPAN_WORDS, c, k, w;
+  for (c = 0; c < XMC_ALL_CLASSES; c++)
+    for (w = i; w < xmc_fifos_count(heap->fifo_table[c]); w += n)
+      xmc_fifo_init(fifos + xmc_fifos_first(heap->fifo_table[c]) + w, heap->fifo_start);
+  for (w = i; w < XMC_OWN_ROWS * heap->own; w += n)
+    xmc_own_table(heap)[w] = 0;
+  xmc_init_bitmap(heap, XMC_BUSY, 0, i, n);
+  xmc_init_bitmap(heap, XMC_PARKED, 0, i, n);
+  xmc_init_bitmap(heap, XMC_WHOLE, heap->present, i, n); /* nothing is watched yet */
+  for (k = 0; k < XMC_INDEX_LEVELS; k++)
+    for (w = i; w < (heap->spans + (8u << 3u * k) - 1u) >> (3u * k + 3u); w += n)
+      xmc_at64(heap, heap->index[k])[w] = xmc_index_init_word(heap, k, w);
+  for (w = i; w < heap->spans; w += n)
+    *xmc_span_word(heap, w) = xmc_span_pages(heap, w);
+  for (w = i; w < heap->pages; w += n)
+    *xmc_page_entry(heap, w) = XMC_MAP_NONE;
+  for (w = i; w < heap->pages; w += n)
+    *xmc_next_hint(heap, w) = 0;
+  for (w = i; w < words; w += n)
+    *xmc_word_of(heap, w - slabs) = XMC_WORD_RETIRED;
+}
+
+/* Page 0 at a multiple of a page in this device's addresses; the layout leaves room for it. With XMC_DATA_STAYS added to
+ * its offset it stays where it is: programs for one geometry were built for that place. */
+XMC_FN void xmc_init_open(XMC_GLOBAL xmcHeap *heap) {
+  size_t address = (size_t)heap + (size_t)heap->data;
+  if (heap->data & XMC_DATA_STAYS)
+    heap->data -= XMC_DATA_STAYS;
+  else
+    heap->data += (XMC_PAGE_BYTES - (address & (XMC_PAGE_BYTES - 1u))) & (XMC_PAGE_BYTES - 1u);
+  heap->geometry = xmc_geometry_number(heap);
+  heap->magic = XMC_MAGIC;
+}
+#endif

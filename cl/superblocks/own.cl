@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* Own places: in a heap that has fewer FIFOs than sub-groups run at the same time, those of one FIFO would take the places of
+ * one slab, meet in its word, and all come for a new one when it is used up; or all follow one hint to the same pages. So
+ * each slot has a slab of its own for whole Superblocks of each small class, and a place to look first for runs of each
+ * length. GPUs only.
+ *
+ *   own   1 page       | slot 0 | slot 1 | …  | slot 3 n - 1   the run that the slot returned last, or where to go on
+ *         2 pages                                              (XMC_HINT)
+ *         …
+ *         16 pages
+ *         class 0      | slot 0 | slot 1 | …  | slot n - 1     page + 1 of the slab that the slot used last, or 0
+ *         …
+ *         class 14
+ *
+ * For a Superblock of a small class:
+ *
+ *   a place of that slab                                      one CAS
+ *      | it has none
+ *   one that came back, out of the FIFO of slabs              it is parked from now on
+ *      | none
+ *   a free page at a place of the slot's own (carve.cl)       it is parked at once
+ *
+ * An own slab is parked: in sight of the last resort, and of nobody else, until its last place is taken. The CAS that takes
+ * that clears `listed`, and who gives a place back answers for the slab as for any other (supply.cl). The table says where
+ * to look, no more: whoever takes a place owns it by the slab's word, and pages by the bits of their span. Who gives back a run, or
+ * the first place of a slab that was used up and has few, enters that (supply.cl, give_back.cl): a slot that only went on would come
+ * to pages that are new to the caches each time.
+ *
+ * There are places for as many slots as sub-groups can run, but of slabs for at most n, so many that they are an eighth of
+ * the heap a class; of runs, which hold nothing aside, for at most 3 n.
+ */
+#ifndef XMC_OWN_CL
+#define XMC_OWN_CL
+#include "../layout/arena.h"
+#include "../platform/platform.h"
+#include "../layout/size_class.cl"
+#include "superblock.cl"
+
+/* 0: in a program that is built for heaps with a FIFO for each sub-group, as their options say. It serves others, too, and uses
+ * their FIFOs. */
+#ifndef XMC_OWN_PLACES
+#define XMC_OWN_PLACES XMC_SIMT
+#endif
+XMC_FN xmc_u32 xmc_fifos_own(xmc_u64 entry) { return XMC_OWN_PLACES ? (xmc_u32)(entry >> 53) << 6 : 0; }
+XMC_FN xmc_u32 xmc_own_slots(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
+  return xmc_fifos_own(xmc_heap_fifos(heap, cls));
+}
+
+/* `own`: how many slots have a place for the class */
+XMC_FN XMC_GLOBAL xmc_u32 *xmc_own_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 own) {
+  XMC_AFRESH64(heap);
+  xmc_u32 row = xmc_class_is_small(cls) ? XMC_OWN_RUNS + cls : xmc_class_order(cls);
+  return (XMC_GLOBAL xmc_u32 *)heap +
+         (xmc_u32)(XMC_HEADER_BYTES / sizeof(xmc_u32) + row * own + xmc_slot_hint(me, own)); /* in 32 bits */
+}
+
+/* Is this slab, which became wholly free, the caller's own? Then it stays, as long as room was never scarce: who allocates and
+ * frees by turns would start a new one each time. */
+XMC_FN int xmc_is_own_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id) {
+  xmc_u32 own = xmc_own_slots(heap, cls - XMC_CLASSES);
+  return own && !xmc_slab_is_parked(cls) &&
+         xmc_load_relaxed32(xmc_own_entry(heap, me, cls - XMC_CLASSES, own)) == id + 1u &&
+         !xmc_load_relaxed64(&heap->scarce);
+}
+#endif

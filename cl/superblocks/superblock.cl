@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* Superblocks: 1 to 32 Basicblocks whose whole state is one 64-bit word (paper 2010, figure 2.4).
+ *
+ *              claim 3 blocks              release 2 blocks
+ *   free mask  1 1 1 0 1 1  --CAS-->  0 0 0 0 1 1  --fetch-or-->  0 1 1 0 1 1
+ *                   acquire                         release
+ *
+ *   blocks handed out + popcount(free) == count          while the Superblock is in use
+ *
+ * A slab is the same thing one level up: its Basicblocks are Superblocks of a small class.
+ *
+ * The listed bit says that somebody answers for the Superblock being found: it is in a FIFO, it is
+ * parked, or the work-item that set the bit is on its way there. Who sets it (a release that finds it
+ * clear, or the carving of a new Superblock) takes on that duty. It is cleared only while no block is
+ * free, so that the next release takes the duty over. An id may stand in a FIFO after its Superblock was
+ * retired or listed a second time elsewhere: the class in the word is checked by the very CAS that
+ * claims, so a stale id yields nothing or a good block.
+ *
+ * A word that is not in use is XMC_WORD_RETIRED: all bits a release can set are set already, so a bad
+ * free changes nothing and sees that it was one.
+ */
+#ifndef XMC_SUPERBLOCK_CL
+#define XMC_SUPERBLOCK_CL
+#include "../layout/arena.h"
+#include "../platform/platform.h"
+#include "../pages/bits.cl"
+
+/* The id of the Superblock whose state word is in this row of the words of its (first) page, and back (arena.h). CPUs foresee
+ * whether a row is turned, where its number would be waited for. */
+#define XMC_FORESEES (!XMC_SIMT)
+XMC_FN xmc_u32 xmc_row_turn(xmc_u32 row) { return (row & 7u) * (row >> 4); }
+#define XMC_TURN_ROUND 0x1041u /* three copies of six bits, so that a shift turns them round */
+XMC_FN xmc_u32 xmc_superblock_id(xmc_u32 page, xmc_u32 row) {
+  xmc_u32 at = page & (XMC_SPAN_PAGES - 1u);
+  if (XMC_FORESEES && row < 16u)
+    return (page & ~(XMC_SPAN_PAGES - 1u)) << 5 | row << 6 | at;
+  return (page & ~(XMC_SPAN_PAGES - 1u)) << 5 | row << 6 | (at * XMC_TURN_ROUND >> xmc_row_turn(row) & 63u);
+}
+XMC_FN xmc_u32 xmc_id_row(xmc_u32 id) { return id >> 6 & 31u; }
+XMC_FN xmc_u32 xmc_id_page(xmc_u32 id) {
+  xmc_u32 at;
+  if (XMC_FORESEES && xmc_id_row(id) < 16u)
+    return id >> 11 << 6 | (id & 63u);
+  at = (id & 63u) * XMC_TURN_ROUND >> (12u - xmc_row_turn(xmc_id_row(id)));
+  return id >> 11 << 6 | (at & 63u);
+}
+XMC_FN xmc_u32 xmc_slab_id(xmc_u32 page) { return 0u - XMC_SLAB_WORDS - page; }
+XMC_FN xmc_u32 xmc_slab_page(xmc_u32 id) { return 0u - XMC_SLAB_WORDS - id; }
+XMC_FN xmc_u32 xmc_any_page(xmc_u32 id) { return id >> 31 ? xmc_slab_page(id) : xmc_id_page(id); }
+
+/* A run of 2^order pages as one Superblock. Runs of different lengths at the same page have different words: an entry that
+ * one of them left in the page map does not lead to the other. */
+XMC_FN xmc_u32 xmc_run_id(xmc_u32 page, xmc_u32 order) {
+  return xmc_superblock_id(page, XMC_RUN_PLACE + order);
+}
+XMC_FN xmc_u32 xmc_run_order(xmc_u32 id) { return xmc_id_row(id) - XMC_RUN_PLACE; }
+
+/* The blocks that are free for a claim of this class; 0 if the word is of another class. Bits beyond the
+ * count can only come from a bad free that raced with the reuse of a page; they are never handed out. */
+XMC_FN xmc_u32 xmc_word_available(xmc_u64 word, xmc_u32 cls) {
+  return xmc_word_class(word) == cls ? xmc_word_free(word) & xmc_full_mask(xmc_word_count(word)) : 0u;
+}
+
+/* What the word of an active Superblock says; a slab's does not: those who give its places back guess the whole word. */
+XMC_FN xmc_u64 xmc_word_seat(xmc_u32 cls) { return cls < XMC_CLASSES ? XMC_WORD_SEATED : 0; }
+
+/* Claims up to `want` Basicblocks of an active Superblock by one CAS. Returns their mask; 0 if none was free or somebody
+ * else changed the word, which *seen tells. *seen is the word as last seen, or a guess: a wrong one costs a try, a right
+ * one saves the load. Acquires what the blocks' previous owners released.
+ *
+ * One try, for on NVIDIA a loop around a CAS costs more than the CAS: ptxas puts YIELD at its head, and lanes that wait where
+ * all come together go on without those that yield. The sub-group is in parts from then on, and each part works alone. So
+ * who fails a second time looks at the FIFO again, in a loop that few ever reach (coalesce.cl). */
+XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u32 want, xmc_u64 *seen) {
+  xmc_u64 w = *seen, old;
+  xmc_u32 take = xmc_lowest_bits(xmc_word_available(w, cls), want);
+  if (!take)
+    return 0;
+  old = xmc_cas_acquire64(word, w, (w & ~(xmc_u64)take) | xmc_word_seat(cls));
+  if (old == w)
+    return take;
+  *seen = old;
+  return 0;
+}
+
+/* On GPUs slabs of few places, four and fewer, are parked from the first, and stay so: nearly every request and free would have
+ * to see to the FIFO, and the slot's hint finds the last one. Their classes have no FIFOs. */
+XMC_FN int xmc_slab_is_parked(xmc_u32 cls) { return XMC_SIMT && cls >= XMC_PARKED_SLABS; }
+
+/* As xmc_superblock_claim for one place of a slab that a slot uses without a FIFO. With its last place a parked slab that does
+ * not stay so is listed no more. */
+XMC_FN xmc_u32 xmc_place_try(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen) {
+  xmc_u64 w = *seen, next;
+  xmc_u32 left = xmc_word_available(w, cls), take = left & -left;
+  if (!take)
+    return 0;
+  next = w & ~(xmc_u64)take;
+  if (left == take && (w & XMC_WORD_PARKED) && !xmc_slab_is_parked(cls))
+    next &= ~XMC_WORD_WHERE;
+  *seen = xmc_cas_acquire64(word, w, next);
+  return *seen == w ? take : 0;
+}
+
+/* The same by up to three tries: in a heap of few FIFOs several sub-groups take from the same slab. */
+XMC_FN xmc_u32 xmc_place_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen) {
+  xmc_u32 take = xmc_place_try(word, cls, seen);
+  if (!take)
+    take = xmc_place_try(word, cls, seen);
+  if (!take)
+    take = xmc_place_try(word, cls, seen);
+  return take;
+}
+
+/* Releases the Basicblocks in `bits`. Returns the word before. */
+XMC_FN xmc_u64 xmc_superblock_release(XMC_GLOBAL xmc_u64 *word, xmc_u32 bits) {
+  return xmc_or_release64(word, XMC_WORD_LISTED | bits);
+}
+
+/* Clears the listed, parked and seated bits of an exhausted Superblock, whose word is *seen as last seen or guessed. 1: it is no
+ * longer listed by the caller's doing, or was not to be listed at all; 0: it has free blocks, or somebody else was faster
+ * twice. */
+XMC_FN int xmc_superblock_unlist(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen) {
+  xmc_u64 w = *seen, old;
+  if (xmc_word_class(w) != cls || !(w & XMC_WORD_LISTED))
+    return 1;
+  if (xmc_word_available(w, cls))
+    return 0;
+  old = xmc_cas_relaxed64(word, w, w & ~XMC_WORD_WHERE);
+  if (old == w)
+    return 1;
+  *seen = old;
+  if (xmc_word_class(old) != cls || !(old & XMC_WORD_LISTED))
+    return 1;
+  if (xmc_word_available(old, cls))
+    return 0;
+  return xmc_cas_relaxed64(word, old, old & ~XMC_WORD_WHERE) == old;
+}
+
+XMC_FN int xmc_word_is_whole(xmc_u64 word) {
+  return xmc_word_class(word) < XMC_ALL_CLASSES && xmc_word_free(word) == xmc_full_mask(xmc_word_count(word));
+}
+
+/* Takes a wholly free Superblock out of use; w is its word as last seen. Returns the word it had, or 0.
+ * Then the caller owns its memory and must give it to the slab or the Memoryblocks. Acquires what the
+ * last owners released; giving the memory back releases it in turn. */
+XMC_FN xmc_u64 xmc_superblock_retire(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 w) {
+  xmc_u64 old;
+  XMC_ROLLED
+  while (xmc_word_class(w) == cls && xmc_word_is_whole(w)) {
+    old = xmc_cas_acquire64(word, w, XMC_WORD_RETIRED);
+    if (old == w)
+      return w;
+    w = old;
+  }
+  return 0;
+}
+#endif

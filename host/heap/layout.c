@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* The arena's geometry: how many pages fit beside the tables that describe them.
+ *
+ * Metadata is 278 bytes a page of 16 KiB (1.70 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,448 a class in
+ * 8 GiB, 69 in 64 MiB. On GPUs slabs that are always parked have none, and where more sub-groups run than a
+ * class has FIFOs there is a table of places of their own instead (own.cl). A class gets fewer where its
+ * Superblocks are large for the heap, so that what its FIFOs' active Superblocks hold is at most 1/64 of the
+ * heap (on GPUs, where they are carved to fit, 1/60 of it, as a rule), and all classes together leave a part of
+ * it even if every FIFO of every class is used.
+ *
+ * A heap that can grow has all this as for its largest size from the beginning, so that growing moves no table; a smaller
+ * arena has the tables and as many of the pages as it has room for.
+ */
+#include "layout.h"
+#include "../../cl/layout/size_class.cl"
+#include <stddef.h>
+#include <string.h>
+
+/* xmc_view_read and xmc_map_view_read take these as four words, and one. */
+_Static_assert(offsetof(xmcHeap, magic) == 0 && offsetof(xmcHeap, data) == 8 &&
+                   offsetof(xmcHeap, words) == 16 && offsetof(xmcHeap, page_map) == 24 &&
+                   offsetof(xmcHeap, pages) == 28,
+               "the header begins otherwise");
+_Static_assert(sizeof(xmcHeap) <= XMC_HEADER_BYTES, "the header is too large");
+
+#define XMC_MIN_PAGES 4u
+/* The least in a heap that can grow: the longest run of a Superblock is a place to look at in each (xmc_run_search). */
+#define XMC_MIN_PRESENT 16u
+/* Own slabs of all slots take at most one part in so many of the heap a class; a little more if every slot has one then. */
+#define XMC_OWN_SHARE 8u
+
+static uint64_t align_up(uint64_t value, uint64_t to) { return (value + to - 1u) / to * to; }
+
+/* Places the levels of a bitmap at *at. */
+static xmc_bitmap place_bitmap(uint64_t *at, uint64_t items) {
+  xmc_bitmap map;
+  int level;
+  for (level = 0; level < XMC_BITMAP_LEVELS; level++) {
+    items = (items + 63u) / 64u;
+    map.level[level] = *at;
+    *at += 8u * items;
+  }
+  *at = align_up(*at, 64);
+  return map;
+}
+
+static uint64_t superblock_bytes(uint32_t cls) {
+  return cls < XMC_CLASSES ? 32u * (uint64_t)xmc_class_bytes(cls) : XMC_PAGE_BYTES;
+}
+
+/* So many bytes of heap there are for each FIFO of a class. On GPUs what is carved for a whole sub-group
+ * leaves nothing in the FIFO, and what is carved for a few lanes is small once room was scarce: one page, or two. */
+static uint64_t most_share(uint32_t cls, int simt, int own, uint64_t bytes) {
+  uint64_t pages = 62u;
+  if (own) /* all tables take at most 2 % from 64 MiB on */
+    pages = bytes >> 29 ? 73u : bytes >> 28 ? 77u : 94u;
+  return simt ? pages * XMC_PAGE_BYTES : 64u * superblock_bytes(cls);
+}
+
+/* Places every table for this many pages; returns the offset of the data. */
+static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
+  uint64_t at = XMC_FIRST_FIFO((uint64_t)h->own) * sizeof(xmc_fifo);
+  int k;
+  h->pages = pages;
+  h->spans = (pages + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES;
+  at += fifos * sizeof(xmc_fifo);
+  for (k = 0; k < (int)XMC_BITMAPS; k++)
+    h->bitmaps[k] = place_bitmap(&at, xmc_bitmap_items(h, (xmc_u32)k));
+  for (k = 0; k < XMC_INDEX_LEVELS; k++) {
+    h->index[k] = at;
+    at = align_up(at + (align_up(h->spans, (uint64_t)8 << 3 * k) >> 3 * k), 64);
+  }
+  at = align_up(at + 8u * (uint64_t)h->spans, 64);                 /* the spans' words, downwards */
+  h->page_map = (xmc_u32)at;                                       /* XMC_MAX_SLOTS FIFOs a class are 3 GB */
+  at = align_up(at + 12u * (uint64_t)pages, 64);                   /* the entries, and as many hints */
+  at = align_up(at + 8u * ((uint64_t)pages + XMC_SLAB_WORDS), 64); /* the slabs' words, downwards */
+  h->words = at;
+  return xmc_layout_tables_end(h);
+}
+
+uint64_t xmc_layout_tables_end(const xmcHeap *h) {
+  return align_up(h->words + 8u * (uint64_t)h->spans * XMC_SPAN_WORDS, 128);
+}
+
+/* With room to align page 0 in any address space */
+xmc_u32 xmc_layout_present(const xmcHeap *h, uint64_t bytes) {
+  uint64_t tables = xmc_layout_tables_end(h), room = bytes > tables ? (bytes - tables) / XMC_PAGE_BYTES : 0;
+  return room <= h->pages ? (xmc_u32)(room ? room - 1u : 0) : h->pages;
+}
+
+static int present_is_enough(const xmcHeap *h) {
+  return h->present == h->pages || h->present >= XMC_MIN_PRESENT;
+}
+
+int xmc_layout(xmcHeap *h, uint64_t arena, const xmc_layout_request *request) {
+  uint64_t bytes = request->max_bytes > arena ? request->max_bytes : arena;
+  uint64_t budget = bytes / 320u / sizeof(xmc_fifo) / XMC_ALL_CLASSES, fifos = 0, slots = request->slots;
+  uint64_t low = XMC_MIN_PAGES, high = bytes / XMC_PAGE_BYTES;
+  uint64_t own = bytes / XMC_PAGE_BYTES / XMC_OWN_SHARE;
+  uint32_t cls, lanes = request->lanes < XMC_MAX_LANES ? request->lanes : XMC_MAX_LANES;
+
+  memset(h, 0, sizeof *h);
+  if (!request->slots_exact && slots > budget)
+    slots = budget ? budget : 1u;
+  if (own + own / 16u >= lanes)
+    own = lanes;
+  if (request->simt && !request->slots_exact && own > slots)
+    h->own = (xmc_u32)(own < XMC_MAX_OWN ? own / 64u * 64u : XMC_MAX_OWN);
+  for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
+    uint64_t count = slots, most = bytes / most_share(cls, request->simt, h->own > 0, bytes);
+    if (!request->slots_exact && slots && count > most)
+      count = most ? most : 1u;
+    if (request->simt && cls >= XMC_PARKED_SLABS)
+      count = 0;
+    h->fifo_table[cls] = xmc_fifos_entry((xmc_u32)fifos + XMC_FIRST_FIFO(h->own), (xmc_u32)count,
+                                         xmc_class_own(cls, h->own, lanes));
+    fifos += count;
+  }
+  if (fifos * sizeof(xmc_fifo) > bytes / 2u)
+    return 0;
+  h->slots = (xmc_u32)align_up(slots, 64);
+  h->bytes = arena;
+  h->max_bytes = bytes;
+  h->lanes = lanes ? lanes : 64u;
+  h->fifo_start = request->fifo_start;
+  h->coalescing = request->coalescing;
+  h->debug = request->debug;
+
+  /* The most pages that fit, with room to align page 0 in any address space. */
+  if (high > XMC_MAX_PAGES)
+    high = XMC_MAX_PAGES;
+  if (high < low || place_tables(h, (uint32_t)low, fifos) + (low + 1u) * XMC_PAGE_BYTES > bytes)
+    return 0;
+  while (low < high) {
+    uint64_t middle = (low + high + 1u) / 2u;
+    if (place_tables(h, (uint32_t)middle, fifos) + (middle + 1u) * XMC_PAGE_BYTES <= bytes)
+      low = middle;
+    else
+      high = middle - 1u;
+  }
+  h->data = place_tables(h, (uint32_t)low, fifos);
+  xmc_layout_resize(h, arena);
+  return present_is_enough(h);
+}
+
+void xmc_layout_resize(xmcHeap *h, uint64_t bytes) {
+  h->bytes = bytes;
+  h->present = xmc_layout_present(h, bytes);
+  h->present_spans = (h->present + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES;
+}
+
+/* The FIFOs of all classes; ~0 if the table contradicts itself or has more than any heap. */
+static uint64_t count_fifos(const xmcHeap *h) {
+  uint64_t fifos = 0;
+  uint32_t cls;
+  for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
+    uint32_t count = xmc_fifos_count(h->fifo_table[cls]);
+    if (count > h->slots ||
+        h->fifo_table[cls] != xmc_fifos_entry((xmc_u32)fifos + XMC_FIRST_FIFO(h->own), count,
+                                              xmc_class_own(cls, h->own, h->lanes)))
+      return ~(uint64_t)0;
+    fifos += count;
+  }
+  return fifos;
+}
+
+/* Fields that the tables' places are computed from, and what the calls divide by or take as an index */
+static int ranges_are_right(const xmcHeap *h) {
+  return h->pages >= XMC_MIN_PAGES && h->pages <= XMC_MAX_PAGES && h->slots % 64u == 0 &&
+         h->slots <= XMC_MAX_SLOTS && h->lanes > 0 && h->lanes <= XMC_MAX_LANES && h->own % 64u == 0 &&
+         h->own <= XMC_MAX_OWN && h->own <= h->lanes && h->coalescing <= XMC_COALESCE_CLASS;
+}
+
+/* So many pages as the arena's size says: the data lies in the arena with them (xmc_layout_present), and all of them in one of
+ * the largest size. */
+static int sizes_are_right(const xmcHeap *h) {
+  return h->bytes <= h->max_bytes && xmc_layout_present(h, h->max_bytes) == h->pages &&
+         h->present == xmc_layout_present(h, h->bytes) && present_is_enough(h) &&
+         h->present_spans == (h->present + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES;
+}
+
+int xmc_layout_is_consistent(const xmcHeap *h) {
+  xmcHeap placed = *h;
+  uint64_t fifos, tables;
+  int k;
+  if (!ranges_are_right(h) || (fifos = count_fifos(h)) > h->max_bytes / sizeof(xmc_fifo))
+    return 0;
+  tables = place_tables(&placed, h->pages + 1u, fifos); /* one page more must not fit */
+  if (h->pages < XMC_MAX_PAGES && tables + (h->pages + 2u) * (uint64_t)XMC_PAGE_BYTES <= h->max_bytes)
+    return 0;
+  tables = place_tables(&placed, h->pages, fifos);
+  for (k = 0; k < XMC_INDEX_LEVELS; k++)
+    if (placed.index[k] != h->index[k])
+      return 0;
+  return h->geometry == xmc_geometry_number(h) && placed.spans == h->spans &&
+         placed.page_map == h->page_map && placed.words == h->words &&
+         memcmp(placed.bitmaps, h->bitmaps, sizeof h->bitmaps) == 0 && h->data >= tables &&
+         h->data - tables < XMC_PAGE_BYTES && h->data % 16u == 0 && sizes_are_right(h);
+}
+
+int xmc_layout_has_fifos(const xmcHeap *h, long long property) {
+  uint32_t cls;
+  if (property < 0) /* by the device; at least one FIFO, so that the heap is no unbuffered one */
+    return property == -1 && h->slots > 0;
+  if (property > XMC_MAX_SLOTS || h->slots != (property + 63) / 64 * 64 || h->own)
+    return 0;
+  for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
+    uint32_t count = xmc_fifos_count(h->fifo_table[cls]);
+    if (count != property && (count || cls < XMC_PARKED_SLABS)) /* on GPUs parked slabs have none */
+      return 0;
+  }
+  return 1;
+}
+
+uint64_t xmc_layout_metadata_bytes(const xmcHeap *h) {
+  return h->bytes - (uint64_t)h->present * XMC_PAGE_BYTES;
+}

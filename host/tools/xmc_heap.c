@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* xmc-heap: looks into a heap that xmcSaveHeap wrote. Needs no OpenCL device: the checks and walks are the
+ * library's own, on the metadata in the file.
+ */
+#include "file/heap_file.h"
+#include "inspect/inspect.h"
+#include "inspect/text.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char usage[] =
+    "usage: xmc-heap COMMAND FILE [OUTPUT]\n"
+    "  info    room, live blocks by size, failures and bad frees, as a table with human units\n"
+    "  stats   the same as JSON, for programs\n"
+    "  check   verifies sums and every invariant; exit 1 if one is broken\n"
+    "  blocks  a line for each live block: reference, bytes, and `pages` if it is of whole pages, `region` "
+    "for a region\n"
+    "  leaks   live blocks by size, and the first 20 of them\n"
+    "  map     an SVG picture of the heap\n"
+    "FILE is what xmcSaveHeap wrote. OUTPUT is a file to write instead of the terminal.\n"
+    "xmc-heap --help prints this text, xmc-heap --version the version.\n";
+
+static void print_info(xmcHeap *meta, FILE *out) { xmc_table_meta(meta, out, xmc_has_colours(out)); }
+
+static int CL_CALLBACK print_block(const xmc_block *block, void *out) {
+  fprintf(out, "0x%llx %llu%s\n", (unsigned long long)block->ref, (unsigned long long)block->usable,
+          block->size_class == XMC_BLOCK_OF_PAGES    ? " pages"
+          : block->size_class == XMC_BLOCK_OF_REGION ? " region"
+                                                     : "");
+  return ferror(out);
+}
+
+static void print_blocks(xmcHeap *meta, FILE *out) { xmc_blocks_meta(meta, NULL, print_block, out); }
+
+static void print_leaks(xmcHeap *meta, FILE *out) { xmc_leaks_meta(meta, NULL, out); }
+
+static void print_map(xmcHeap *meta, FILE *out) {
+  static xmc_map map;
+  xmc_map_meta(meta, &map);
+  xmc_map_svg(&map, out);
+}
+
+/* A file that can be read is intact: reading checks it. */
+static void print_check(xmcHeap *meta, FILE *out) {
+  xmc_heap_stats s;
+  char a[XMC_TEXT_BYTES];
+  xmc_stats_meta(meta, &s);
+  fprintf(out, "intact: %s live blocks\n", xmc_text_count(a, s.live_blocks));
+}
+
+static const struct {
+  const char *name;
+  void (*run)(xmcHeap *meta, FILE *out);
+} commands[] = {{"info", print_info},     {"stats", xmc_json_meta}, {"check", print_check},
+                {"blocks", print_blocks}, {"leaks", print_leaks},   {"map", print_map}};
+
+/* The file's metadata, or NULL and a message */
+static xmcHeap *open_heap(const char *path) {
+  xmcHeap *meta = NULL;
+  long long fifos;
+  FILE *file = fopen(path, "rb");
+  cl_int status;
+  if (!file) {
+    fprintf(stderr, "xmc-heap: cannot open %s: %s\n", path, strerror(errno));
+    return NULL;
+  }
+  status = xmc_file_read(file, &meta, &fifos, NULL, NULL);
+  if (status == XMC_FILE_UNUSABLE)
+    fprintf(stderr, "xmc-heap: cannot read %s: %s\n", path, strerror(errno));
+  else if (status != CL_SUCCESS)
+    fprintf(stderr, "xmc-heap: %s: %s\n", path, xmcErrorString(status));
+  fclose(file);
+  return meta;
+}
+
+/* Whether the output would overwrite the heap file, by whatever name */
+static int is_same_file(const char *path, const char *output) {
+#ifdef _WIN32 /* has no inode numbers */
+  char a[_MAX_PATH], b[_MAX_PATH];
+  return _fullpath(a, path, sizeof a) && _fullpath(b, output, sizeof b) && _stricmp(a, b) == 0;
+#else
+  struct stat a, b;
+  return stat(path, &a) == 0 && stat(output, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+#endif
+}
+
+/* Runs command c on the file and closes what it writes to. */
+static int run_command(size_t c, const char *path, const char *output) {
+  FILE *out = stdout;
+  int failed;
+  xmcHeap *meta;
+  if (output && is_same_file(path, output)) {
+    fprintf(stderr, "xmc-heap: %s is the heap itself, which is not overwritten\n", output);
+    return 1;
+  }
+  meta = open_heap(path);
+  if (!meta)
+    return 1;
+  if (output && !(out = fopen(output, "w"))) {
+    fprintf(stderr, "xmc-heap: cannot open %s: %s\n", output, strerror(errno));
+    free(meta);
+    return 1;
+  }
+  errno = 0;
+  commands[c].run(meta, out);
+  failed = fflush(out) != 0 || ferror(out);
+  if (out != stdout)
+    failed |= fclose(out) != 0;
+  if (failed)
+    fprintf(stderr, "xmc-heap: cannot write %s: %s\n", output ? output : "to the terminal",
+            errno ? strerror(errno) : "the device refused it");
+  free(meta);
+  return failed;
+}
+
+int main(int argc, char **argv) {
+  const char *first = argc > 1 ? argv[1] : "";
+  size_t c = 0;
+  if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0) {
+    fputs(usage, stdout);
+    return 0;
+  }
+  if (strcmp(first, "--version") == 0) {
+    printf("xmc-heap %d.%d.%d\n", XMC_VERSION_MAJOR, XMC_VERSION_MINOR, XMC_VERSION_PATCH);
+    return 0;
+  }
+  while (c < sizeof commands / sizeof *commands && strcmp(commands[c].name, first) != 0)
+    c++;
+  if (argc < 3 || argc > 4 || c == sizeof commands / sizeof *commands) {
+    if (argc > 1 && c == sizeof commands / sizeof *commands)
+      fprintf(stderr, "xmc-heap: no command %s\n", first);
+    fputs(usage, stderr);
+    return 2;
+  }
+  return run_command(c, argv[2], argc == 4 ? argv[3] : NULL);
+}
