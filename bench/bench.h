@@ -17,6 +17,7 @@
 
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue: devices of OpenCL 1.2 have no other */
+#include "kernels/common.h"
 #include <CL/cl.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +25,6 @@
 #include <xmalloc.h>
 
 #define BENCH_MAX_REPEAT 256
-#define BENCH_LOCAL_SIZE 256u
 #define BENCH_LANES 32u /* neighbours that count as a sub-group in the workloads */
 
 typedef struct bench_options {
@@ -52,8 +52,11 @@ typedef struct bench_row {
   double value; /* milliseconds; the share of the heap for W5util */
   double floor; /* the same without an allocator; 0: none */
   unsigned long failures;
-  int peer; /* another allocator's: a column of the table, not a line */
+  int peer; /* BENCH_PEER or BENCH_ALTERNATIVE: a column of the table, not a line */
 } bench_row;
+
+#define BENCH_PEER 1        /* another allocator's row */
+#define BENCH_ALTERNATIVE 2 /* one of this program's own, without an allocator: its failures count */
 
 typedef struct bench_program bench_program;
 
@@ -108,6 +111,8 @@ int bench_arguments(cl_kernel kernel, const char *letters, ...);
 /* Runs `global` work-items in groups of 256 (fewer if 256 does not divide them) and waits; *ms gets the
  * device time. */
 int bench_launch(bench *b, cl_kernel kernel, size_t global, double *ms);
+/* The same without waiting; `event` may be NULL. */
+int bench_enqueue(bench *b, cl_kernel kernel, size_t global, cl_event *event);
 int bench_counters_clear(bench *b);
 int bench_counters_read(bench *b, cl_uint counters[2]);
 /* Memory for at least so many references or bytes; NULL (quietly) if the device has not that much. */
@@ -173,6 +178,7 @@ int bench_run_threads(bench *b);
 int bench_run_cas(bench *b);
 int bench_run_build(bench *b);
 int bench_run_region(bench *b);
+int bench_run_generate(bench *b);
 
 /* One way out of each function: `status` is 1 and `cleanup` releases. */
 #define BENCH_TRY(call) \

@@ -310,14 +310,21 @@ int bench_arguments(cl_kernel kernel, const char *letters, ...) {
   return error != CL_SUCCESS;
 }
 
-int bench_launch(bench *b, cl_kernel kernel, size_t global, double *ms) {
+int bench_enqueue(bench *b, cl_kernel kernel, size_t global, cl_event *event) {
   int status = 0;
   size_t local = global < BENCH_LOCAL_SIZE ? global : BENCH_LOCAL_SIZE;
-  cl_event event = NULL;
-  cl_ulong start = 0, end = 0;
   while (global % local) /* OpenCL C 1.2 takes no rest */
     local--;
-  BENCH_CL(clEnqueueNDRangeKernel(b->queue, kernel, 1, NULL, &global, &local, 0, NULL, &event));
+  BENCH_CL(clEnqueueNDRangeKernel(b->queue, kernel, 1, NULL, &global, &local, 0, NULL, event));
+cleanup:
+  return status;
+}
+
+int bench_launch(bench *b, cl_kernel kernel, size_t global, double *ms) {
+  int status = 0;
+  cl_event event = NULL;
+  cl_ulong start = 0, end = 0;
+  BENCH_TRY(bench_enqueue(b, kernel, global, &event));
   BENCH_CL(clWaitForEvents(1, &event));
   BENCH_CL(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL));
   BENCH_CL(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL));

@@ -67,7 +67,7 @@ static void parse_line(bench *b, char *line) {
              &ms, &failures) != 7)
     return;
   as = workload;
-  bench_add(b, allocator, workload, as, threads, bytes, ms, failures, "%s", params)->peer = 1;
+  bench_add(b, allocator, workload, as, threads, bytes, ms, failures, "%s", params)->peer = BENCH_PEER;
 }
 
 static void child(const bench *b, const peer *p, int out, char list[][96], int first, int count) {

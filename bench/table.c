@@ -2,7 +2,7 @@
 #include "bench.h"
 #include <string.h>
 
-enum { COLUMNS = 8 };
+enum { COLUMNS = 10 };
 
 /* The allocators that the lines of this section are compared with: peers, and where there are lines of
  * several allocators, those too. */

@@ -76,7 +76,7 @@ static int host_latency(bench *b, cl_uint size, int used) {
   row = bench_add(b, used ? "host_used" : "host_buffer", "latency", "latency", 1, size, bench_median(&series),
                   0, "op=clCreateBuffer+%sclReleaseMemObject;reps=%d;cold=%.6f", used ? "write+" : "",
                   series.rounds, series.cold);
-  row->peer = 1;
+  row->peer = BENCH_ALTERNATIVE;
 cleanup:
   if (memory)
     clReleaseMemObject(memory);

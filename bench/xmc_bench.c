@@ -17,6 +17,9 @@ static const bench_workload workloads[] = {
     {"filled", "pair while 1 KiB blocks fill a quarter of the heap, beside an empty heap", bench_run_filled},
     {"latency", "one work-item alone, beside clCreateBuffer on the host", bench_run_latency},
     {"collective", "pair, alloc and free by the work-group and sub-group calls", bench_run_collective},
+    {"generate",
+     "2^0 to 2^20 work-items each make a buffer of a drawn size: malloc and free, two passes, bump pointers",
+     bench_run_generate},
     {"region", "blocks of one region, and their free all at once", bench_run_region},
     {"init", "xmcCreateHeap and xmcResetHeap by heap size", bench_run_init},
     {"modes", "pair by active lanes for each way to coalesce, buffered and not", bench_run_modes},
@@ -94,7 +97,7 @@ int main(int argc, char **argv) {
   }
   status |= bench_heap_close(&b, b.heap);
   for (size_t i = 0; i < b.row_count; i++)
-    failures += b.rows[i].peer ? 0 : b.rows[i].failures;
+    failures += b.rows[i].peer == BENCH_PEER ? 0 : b.rows[i].failures;
   if (failures)
     printf("\n! %lu failures: rows with this mark are not to be quoted\n", failures);
   if (b.corrupt)

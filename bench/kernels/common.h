@@ -7,6 +7,7 @@
 #define BENCH_FN static inline
 #endif
 
+#define BENCH_LOCAL_SIZE 256u
 #define BENCH_SLOTS 8u /* churn: blocks that one work-item holds at most */
 #define BENCH_CHURN_LOW 8u
 #define BENCH_CHURN_HIGH 512u
