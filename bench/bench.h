@@ -49,7 +49,7 @@ typedef struct bench_row {
   char params[192];
   char key[96];
   size_t threads, bytes;
-  double value; /* milliseconds; the share of the heap for W5util */
+  double value; /* milliseconds; a ratio where bench_is_ratio says so */
   double floor; /* the same without an allocator; 0: none */
   unsigned long failures;
   int peer; /* BENCH_PEER or BENCH_ALTERNATIVE: a column of the table, not a line */
@@ -105,6 +105,8 @@ xmc_heap bench_heap_open(bench *b, size_t bytes, int coalescing, long fifos);
 int bench_heap_close(bench *b, xmc_heap heap);
 /* The heap that most workloads share, empty. NULL after a message. */
 xmc_heap bench_heap(bench *b);
+/* The same heap as it was created: what a row says shall not depend on those before it. */
+xmc_heap bench_heap_fresh(bench *b);
 cl_kernel bench_kernel(bench *b, xmc_heap heap, const char *file, const char *name, int optional);
 /* Arguments by letter: h xmc_heap, m cl_mem, u cl_uint, l cl_ulong. */
 int bench_arguments(cl_kernel kernel, const char *letters, ...);
@@ -141,6 +143,8 @@ double bench_median(const bench_series *s);
 bench_row *bench_add(bench *b, const char *allocator, const char *workload, const char *as, size_t threads,
                      size_t bytes, double value, unsigned long failures, const char *params, ...)
     __attribute__((format(printf, 9, 10)));
+/* W5util: the share of the heap that was handed out; range: what blocks span over what they take. */
+int bench_is_ratio(const bench_row *row);
 /* The value of `name=` in params; "" if there is none. */
 const char *bench_param(const char *params, const char *name, char *value, size_t room);
 int bench_write_csv(const bench *b, const char *path);
@@ -179,6 +183,8 @@ int bench_run_cas(bench *b);
 int bench_run_build(bench *b);
 int bench_run_region(bench *b);
 int bench_run_generate(bench *b);
+int bench_run_write(bench *b);
+int bench_run_range(bench *b);
 
 /* One way out of each function: `status` is 1 and `cleanup` releases. */
 #define BENCH_TRY(call) \

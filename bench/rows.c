@@ -53,6 +53,10 @@ double bench_median(const bench_series *s) {
   return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
+int bench_is_ratio(const bench_row *row) {
+  return strcmp(row->workload, "W5util") == 0 || strcmp(row->workload, "range") == 0;
+}
+
 const char *bench_param(const char *params, const char *name, char *value, size_t room) {
   size_t length = strlen(name);
   value[0] = 0;
@@ -160,7 +164,10 @@ int bench_write_json(const bench *b, const char *path) {
     write_string(f, "workload", row->workload, ", ");
     write_string(f, "params", row->params, ", ");
     fprintf(f, "\"threads\": %zu, \"bytes\": %zu, \"%s\": %.9g, ", row->threads, row->bytes,
-            strcmp(row->workload, "W5util") == 0 ? "share" : "milliseconds", row->value);
+            strcmp(row->workload, "W5util") == 0 ? "share"
+            : bench_is_ratio(row)                ? "ratio"
+                                                 : "milliseconds",
+            row->value);
     if (row->floor > 0)
       fprintf(f, "\"floor_milliseconds\": %.9g, ", row->floor);
     fprintf(f, "\"failures\": %lu}", row->failures);

@@ -71,8 +71,9 @@ static void print_row(const bench *b, const bench_row *row, const char *const na
   printf("%c %-13s %-15s %8zu %8zu", row->failures ? '!' : ' ', row->allocator, row->workload, row->bytes,
          row->threads);
   print_params(row);
-  if (strcmp(row->workload, "W5util") == 0) {
-    printf(" %8.2f %%\n", 100 * row->value);
+  if (bench_is_ratio(row)) {
+    printf(" %8.2f %%", 100 * row->value);
+    printf(row->failures ? "  %lu failures\n" : "\n", row->failures);
     return;
   }
   print_time(row->value);

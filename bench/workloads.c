@@ -185,8 +185,7 @@ int bench_run_pair(bench *b) {
   return 0;
 }
 
-/* The heap as it was created: what a row says shall not depend on those before it. NULL: said already. */
-static xmc_heap bench_heap_reset(bench *b) {
+xmc_heap bench_heap_fresh(bench *b) {
   xmc_heap heap = bench_heap(b);
   int status = 0;
   if (heap != NULL)
@@ -200,7 +199,7 @@ int bench_run_alloc(bench *b) {
   for (int used = 0; used < 2; used++)
     for (cl_uint size = 4; size <= 65536; size *= size == 4 ? 4 : 2) {
       size_t count = b->options.workers / (size >= 65536 ? 16 : size >= 8192 ? 8 : 1);
-      xmc_heap heap = used ? bench_heap(b) : bench_heap_reset(b);
+      xmc_heap heap = used ? bench_heap(b) : bench_heap_fresh(b);
       if (heap == NULL || bench_alloc(b, heap, used ? "W2used" : "W2", "W2",
                                       bench_fitting(b, count, size, b->heap_bytes), size, size))
         return 1;
@@ -211,7 +210,7 @@ int bench_run_alloc(bench *b) {
 int bench_run_mixed(bench *b) {
   for (cl_uint high = 64; high <= 4096; high *= 4) {
     size_t count = bench_fitting(b, b->options.workers, high / 2, b->heap_bytes);
-    xmc_heap heap = bench_heap_reset(b);
+    xmc_heap heap = bench_heap_fresh(b);
     if (heap == NULL || bench_alloc(b, heap, "W3", "W3", count, 4, high))
       return 1;
   }
@@ -225,7 +224,7 @@ int bench_run_scaling(bench *b) {
       xmc_heap heap;
       if (count * sizes[i] > b->heap_bytes / 4 * 3)
         continue;
-      heap = bench_heap_reset(b);
+      heap = bench_heap_fresh(b);
       if (heap == NULL || bench_alloc(b, heap, "W4", "W2", count, sizes[i], sizes[i]))
         return 1;
     }
@@ -235,7 +234,7 @@ int bench_run_scaling(bench *b) {
 int bench_run_large(bench *b) {
   for (cl_uint size = 65536; size <= 16u << 20; size *= 16) {
     size_t count = bench_fitting(b, b->options.workers / 16, size, b->heap_bytes);
-    xmc_heap heap = bench_heap_reset(b);
+    xmc_heap heap = bench_heap_fresh(b);
     if (heap == NULL || bench_alloc(b, heap, "large", "W2", count, size, size))
       return 1;
   }
