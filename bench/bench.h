@@ -185,6 +185,9 @@ int bench_run_region(bench *b);
 int bench_run_generate(bench *b);
 int bench_run_write(bench *b);
 int bench_run_range(bench *b);
+int bench_run_larson(bench *b);
+int bench_run_producer(bench *b);
+int bench_run_warp(bench *b);
 
 /* One way out of each function: `status` is 1 and `cleanup` releases. */
 #define BENCH_TRY(call) \
