@@ -31,8 +31,20 @@ int xmc_memory_stream_close(xmc_memory_stream *stream) {
 
 #else
 
+#ifdef _WIN32
+/* tmpfile() of Windows creates its files in the root of the drive, where few processes may write. */
+static FILE *xmc_temporary_file(void) {
+  char *name = _tempnam(NULL, "xmc-");
+  FILE *file = name ? fopen(name, "w+bTD") : NULL; /* removed when it is closed */
+  free(name);
+  return file;
+}
+#else
+#define xmc_temporary_file tmpfile
+#endif
+
 int xmc_memory_stream_open(xmc_memory_stream *stream) {
-  *stream = (xmc_memory_stream){tmpfile(), NULL, 0};
+  *stream = (xmc_memory_stream){xmc_temporary_file(), NULL, 0};
   return stream->file != NULL;
 }
 
