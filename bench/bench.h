@@ -40,6 +40,7 @@ typedef struct bench_options {
   int backing;           /* XMC_BACKING_… */
   int one_geometry;      /* 1: programs with xmcGetGeometryOptions */
   int peers;
+  const char *graph; /* a file of the Matrix Market, or NULL */
   const char *csv, *json;
 } bench_options;
 
@@ -188,6 +189,7 @@ int bench_run_range(bench *b);
 int bench_run_larson(bench *b);
 int bench_run_producer(bench *b);
 int bench_run_warp(bench *b);
+int bench_run_graph(bench *b);
 
 /* One way out of each function: `status` is 1 and `cleanup` releases. */
 #define BENCH_TRY(call) \

@@ -20,6 +20,7 @@ static const char usage[] =
     "  --fifos N            FIFOs a size class; 0: none; default: one a resident sub-group\n"
     "  --backing KIND       buffer, svm or svm_fine; default buffer\n"
     "  --geometry KIND      any, or one: programs for the one geometry of their heap; default any\n"
+    "  --graph FILE         graph takes this file of the Matrix Market instead of the graphs that it makes\n"
     "  --peers on|off       measure other allocators too; default on\n"
     "  --peer-seconds S     stop a peer that takes longer for one row; default 20\n"
     "  --csv FILE           write the rows, as they come, as allocator,workload,params,threads,bytes,\n"
@@ -84,6 +85,8 @@ static const char *set_option(bench_options *o, const char *name, const char *va
     o->device = value;
   } else if (strcmp(name, "--workload") == 0) {
     o->workloads = value;
+  } else if (strcmp(name, "--graph") == 0) {
+    o->graph = value;
   } else if (strcmp(name, "--csv") == 0) {
     o->csv = value;
   } else if (strcmp(name, "--json") == 0) {

@@ -48,7 +48,8 @@ static void print_ratio(double value, double base) {
 
 /* The parameters that tell rows apart; not how they were measured. */
 static void print_params(const bench_row *row) {
-  static const char *const shown[] = {"lanes", "range", "mode", "fifos", "blocks", "op", "kept", "state"};
+  static const char *const shown[] = {"lanes", "range", "mode",  "fifos",  "blocks", "op",
+                                      "kept",  "state", "graph", "window", "at"};
   char text[96] = "", value[64];
   for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
     if (*bench_param(row->params, shown[i], value, sizeof value) &&

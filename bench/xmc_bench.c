@@ -29,6 +29,8 @@ static const bench_workload workloads[] = {
     {"warp",
      "one work-item of 32 allocates; then 10,000, 100,000 and 1,000,000, on a heap that is never reset",
      bench_run_warp},
+    {"graph", "adjacency lists in blocks: initialisation, batches of edges inserted and removed",
+     bench_run_graph},
     {"region", "blocks of one region, and their free all at once", bench_run_region},
     {"init", "xmcCreateHeap and xmcResetHeap by heap size", bench_run_init},
     {"modes", "pair by active lanes for each way to coalesce, buffered and not", bench_run_modes},
