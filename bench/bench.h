@@ -190,6 +190,7 @@ int bench_run_larson(bench *b);
 int bench_run_producer(bench *b);
 int bench_run_warp(bench *b);
 int bench_run_graph(bench *b);
+int bench_run_calls(bench *b);
 
 /* One way out of each function: `status` is 1 and `cleanup` releases. */
 #define BENCH_TRY(call) \
