@@ -16,6 +16,8 @@ struct job {
   const peer_case *c;
   void **blocks;
   unsigned threads;
+  unsigned seed;  /* generate: of the round */
+  uint64_t found; /* larson: the tags of all blocks, less those that were found; atomic */
   pthread_barrier_t start, done;
   unsigned long nulls, bad; /* atomic */
   int stop;
@@ -125,6 +127,77 @@ static void do_churn(job *j, size_t first, size_t end) {
   count_failures(j, nulls, bad);
 }
 
+/* ---- generate ---- */
+
+static void do_make(job *j, size_t first, size_t end) {
+  void *(*allocate)(size_t) = do_malloc;
+  unsigned long nulls = 0;
+  for (size_t id = first; id < end; id++) {
+    unsigned bytes = bench_wanted((uint32_t)id, j->seed, j->c->low, j->c->bytes);
+    uint32_t *p = allocate(bytes);
+    if (p == NULL)
+      nulls++;
+    else
+      p[0] = p[bytes / 4 - 1] = (uint32_t)id;
+    j->blocks[id] = p;
+  }
+  count_failures(j, nulls, 0);
+}
+
+static void do_marks(job *j, size_t first, size_t end) {
+  unsigned long bad = 0;
+  for (size_t id = first; id < end; id++) {
+    const uint32_t *p = j->blocks[id];
+    unsigned last = bench_wanted((uint32_t)id, j->seed, j->c->low, j->c->bytes) / 4 - 1;
+    bad += p && (p[0] != (uint32_t)id || p[last] != (uint32_t)id);
+  }
+  count_failures(j, 0, bad);
+}
+
+/* ---- larson: as kernels/handoff.cl ---- */
+
+static void consume(uint32_t *p, uint64_t *found, unsigned long *bad) {
+  if (p == NULL)
+    return;
+  *bad += p[1] > BENCH_CHURN_HIGH / 4 || p[0] != p[p[1] - 1];
+  *found -= p[0];
+  do_free(p);
+}
+
+static void do_larson(job *j, size_t first, size_t end) {
+  unsigned long nulls = 0, bad = 0;
+  uint64_t found = 0;
+  for (size_t id = first; id < end; id++) {
+    uint32_t seed = bench_hash((uint32_t)id);
+    for (uint32_t round = 0; round < PEER_ROUNDS; round++) {
+      uint32_t words, *p;
+      seed = bench_next(seed);
+      words = bench_larson_size(seed) / 4;
+      p = do_malloc(4 * words);
+      if (p == NULL) {
+        nulls++;
+        continue;
+      }
+      p[0] = p[words - 1] = (uint32_t)id * PEER_ROUNDS + round + 1;
+      p[1] = words;
+      found += p[0];
+      consume(__atomic_exchange_n(&j->blocks[bench_hash(seed) & (j->c->count - 1)], p, __ATOMIC_ACQ_REL),
+              &found, &bad);
+    }
+  }
+  __atomic_fetch_add(&j->found, found, __ATOMIC_RELAXED);
+  count_failures(j, nulls, bad);
+}
+
+static void do_drain(job *j, size_t first, size_t end) {
+  unsigned long bad = 0;
+  uint64_t found = 0;
+  for (size_t i = first; i < end; i++)
+    consume(j->blocks[i], &found, &bad);
+  __atomic_fetch_add(&j->found, found, __ATOMIC_RELAXED);
+  count_failures(j, 0, bad);
+}
+
 static void *worker_main(void *argument) {
   worker *w = argument;
   job *j = w->job;
@@ -154,6 +227,32 @@ static double phase(job *j, worker *workers, void (*work)(job *, size_t, size_t)
   return 1e3 * (ended - began);
 }
 
+/* The caller's time of a phase, with the threads' waking and waiting: generate's is that of whole launches. */
+static double wall(job *j, worker *workers, void (*work)(job *, size_t, size_t)) {
+  double began = peer_seconds();
+  phase(j, workers, work);
+  return 1e3 * (peer_seconds() - began);
+}
+
+static void run_generate(const peer_options *o, const peer_case *c, job *j, worker *workers) {
+  peer_series series = {0};
+  for (j->seed = 1; peer_more(&series, o); j->seed += 0x9e3779b9u) {
+    double ms = wall(j, workers, do_make);
+    phase(j, workers, do_marks);
+    peer_sample(&series, o, ms + wall(j, workers, do_frees));
+  }
+  peer_print(o, c, "", &series, j->nulls, j->bad);
+}
+
+static void run_larson(const peer_options *o, const peer_case *c, job *j, worker *workers) {
+  peer_series series = {0};
+  j->found = 0;
+  while (peer_more(&series, o))
+    peer_sample(&series, o, phase(j, workers, do_larson));
+  phase(j, workers, do_drain);
+  peer_print(o, c, "", &series, j->nulls, j->bad + (j->found != 0));
+}
+
 static void run_case(const peer_options *o, const peer_case *c, job *j, worker *workers) {
   peer_series series = {0}, frees = {0};
   j->c = c;
@@ -167,6 +266,11 @@ static void run_case(const peer_options *o, const peer_case *c, job *j, worker *
   j->blocks = calloc(c->count, sizeof *j->blocks);
   if (j->blocks == NULL)
     return;
+  if (strcmp(c->workload, "generate") == 0 || strcmp(c->workload, "larson") == 0) {
+    (c->workload[0] == 'g' ? run_generate : run_larson)(o, c, j, workers);
+    free(j->blocks);
+    return;
+  }
   while (peer_more(&frees, o)) {
     peer_sample(&series, o, phase(j, workers, c->workload[1] == '7' ? do_overlap : do_allocs));
     phase(j, workers, do_checks);

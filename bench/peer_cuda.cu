@@ -43,6 +43,18 @@ __global__ void alloc(unsigned **blocks, unsigned count, unsigned low, unsigned 
   blocks[id] = p;
 }
 
+__global__ void make(unsigned **blocks, unsigned count, unsigned seed, unsigned low, unsigned high) {
+  unsigned id = global_id(), bytes = bench_wanted(id, seed, low, high);
+  if (id >= count)
+    return;
+  unsigned *p = (unsigned *)malloc(bytes);
+  if (p == NULL)
+    atomicAdd(&failures[0], 1u);
+  else
+    p[0] = p[bytes / 4u - 1u] = id;
+  blocks[id] = p;
+}
+
 __global__ void check(unsigned **blocks, unsigned count) {
   unsigned id = global_id();
   if (id < count && blocks[id] && *blocks[id] != id)
@@ -120,6 +132,25 @@ static void read_failures(unsigned counters[2]) {
   TRY(cudaMemcpyFromSymbol(counters, failures, 2 * sizeof *counters));
 }
 
+// Host time of both launches; the first round, which is checked, has no say.
+static void run_generate(const peer_options *o, const peer_case *c, unsigned **blocks) {
+  peer_series series = {};
+  unsigned counters[2], count = (unsigned)c->count, groups = (count + 255u) / 256u, seed = 0;
+  make<<<groups, 256>>>(blocks, count, seed, c->low, c->bytes);
+  check<<<groups, 256>>>(blocks, count);
+  release<<<groups, 256>>>(blocks, count);
+  TRY(cudaDeviceSynchronize());
+  for (seed = 1; peer_more(&series, o); seed += 0x9e3779b9u) {
+    double began = peer_seconds();
+    make<<<groups, 256>>>(blocks, count, seed, c->low, c->bytes);
+    release<<<groups, 256>>>(blocks, count);
+    TRY(cudaDeviceSynchronize());
+    peer_sample(&series, o, 1e3 * (peer_seconds() - began));
+  }
+  read_failures(counters);
+  peer_print(o, c, "", &series, counters[0], counters[1]);
+}
+
 static void run_case(const peer_options *o, const peer_case *c) {
   peer_series series = {}, frees = {};
   unsigned counters[2], count = (unsigned)c->count, groups = (count + 255u) / 256u;
@@ -141,6 +172,11 @@ static void run_case(const peer_options *o, const peer_case *c) {
     return;
   }
   TRY(cudaMalloc(&blocks, c->count * sizeof *blocks));
+  if (strcmp(c->workload, "generate") == 0) {
+    run_generate(o, c, blocks);
+    TRY(cudaFree(blocks));
+    return;
+  }
   while (peer_more(&series, o)) {
     start();
     if (kind == '7')

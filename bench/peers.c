@@ -22,14 +22,23 @@ static const peer cpu_peers[] = {
 };
 static const peer gpu_peers[] = {{"cuda", "xmc-peer-cuda", NULL}};
 
-/* The rows of the section that peers can run, each case once: W1, W2, W3, W6churn, W7overlap. */
+/* Has the peer of this device the workload? */
+static int known(const bench *b, const char *key) {
+  if (strncmp(key, "generate:", 9) == 0)
+    return 1;
+  if (strncmp(key, "larson:", 7) == 0)
+    return b->cpu;
+  return key[0] == 'W' && key[1] != '5';
+}
+
+/* The rows of the section that peers can run, each case once: W1, W2, W3, W6churn, W7overlap, generate, larson. */
 static int cases(const bench *b, char list[MAX_CASES][96]) {
   int count = 0;
   for (size_t i = b->section; i < b->row_count; i++) {
     char text[96];
     const char *key = b->rows[i].key, *colon = strchr(key, ':');
     int c = 0, length = (int)(colon - key);
-    if (b->rows[i].peer || key[0] != 'W' || strncmp(key, "W5", 2) == 0)
+    if (b->rows[i].peer || !known(b, key))
       continue;
     if (key[1] == '2' || key[1] == '3') /* alloc and free together */
       length = 2;

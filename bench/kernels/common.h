@@ -10,7 +10,8 @@
 #define BENCH_LOCAL_SIZE 256u
 #define BENCH_SLOTS 8u /* churn: blocks that one work-item holds at most */
 #define BENCH_CHURN_LOW 8u
-#define BENCH_CHURN_HIGH 512u
+#define BENCH_CHURN_HIGH 512u /* larson, too */
+#define BENCH_LARSON_LOW 16u
 #define BENCH_OVERLAP_WORDS 6u /* overlap: 24 bytes */
 #define BENCH_SETTLE 0.2       /* seconds: rounds on several threads of the host do not count before */
 
@@ -28,6 +29,16 @@ BENCH_FN unsigned int bench_size(unsigned int id, unsigned int low, unsigned int
   return low + bench_hash(id) % (high - low + 1u);
 }
 
-/* churn: the next random number of a work-item. */
+/* generate: the same in whole words, anew for each seed. */
+BENCH_FN unsigned int bench_wanted(unsigned int id, unsigned int seed, unsigned int low, unsigned int high) {
+  return bench_size(id + seed, low, high) & ~3u;
+}
+
+/* larson: the bytes of a block, whole words. */
+BENCH_FN unsigned int bench_larson_size(unsigned int seed) {
+  return (BENCH_LARSON_LOW + (seed >> 8) % (BENCH_CHURN_HIGH - BENCH_LARSON_LOW + 1u)) & ~3u;
+}
+
+/* churn, larson: the next random number of a work-item. */
 BENCH_FN unsigned int bench_next(unsigned int seed) { return seed * 1664525u + 1013904223u; }
 #endif

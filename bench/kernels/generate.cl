@@ -15,7 +15,6 @@
 
 #define GROUP BENCH_LOCAL_SIZE
 
-static uint wanted(uint id, uint seed, uint low, uint high) { return bench_size(id + seed, low, high) & ~3u; }
 static uint padded(uint bytes) { return (bytes + 15u) & ~15u; }
 
 static void mark(__global uint *p, uint id, uint bytes) {
@@ -35,7 +34,7 @@ static xmcRef mark_block(__global xmcHeap *heap, __global uint *p, uint id, uint
 
 __kernel void make(__global xmcHeap *heap, __global ulong *refs, uint seed, uint low, uint high,
                    __global uint *failures) {
-  uint id = (uint)get_global_id(0), bytes = wanted(id, seed, low, high);
+  uint id = (uint)get_global_id(0), bytes = bench_wanted(id, seed, low, high);
   refs[id] = mark_block(heap, (__global uint *)xmcMalloc(heap, bytes), id, bytes, failures);
 }
 
@@ -47,10 +46,10 @@ __kernel void drop(__global xmcHeap *heap, __global const ulong *refs) {
 __kernel void make_group(__global xmcHeap *heap, __global ulong *refs, uint seed, uint low, uint high,
                          __global uint *failures) {
   __local xmcGroupScratch scratch;
-  __global uint *p =
-      (__global uint *)xmcMallocWorkGroup(heap, wanted((uint)get_global_id(0), seed, low, high), &scratch);
+  __global uint *p = (__global uint *)xmcMallocWorkGroup(
+      heap, bench_wanted((uint)get_global_id(0), seed, low, high), &scratch);
   uint id = (uint)get_global_id(0);
-  refs[id] = mark_block(heap, p, id, wanted(id, seed, low, high), failures);
+  refs[id] = mark_block(heap, p, id, bench_wanted(id, seed, low, high), failures);
 }
 
 __kernel void drop_group(__global xmcHeap *heap, __global const ulong *refs) {
@@ -68,7 +67,7 @@ __kernel void region_create(__global xmcHeap *heap, __global ulong *region, __gl
 
 __kernel void region_make(__global xmcHeap *heap, __global const ulong *region, __global ulong *refs,
                           uint seed, uint low, uint high, __global uint *failures) {
-  uint id = (uint)get_global_id(0), bytes = wanted(id, seed, low, high);
+  uint id = (uint)get_global_id(0), bytes = bench_wanted(id, seed, low, high);
   refs[id] = mark_block(heap, (__global uint *)xmcRegionMalloc(heap, *region, bytes), id, bytes, failures);
 }
 
@@ -78,10 +77,10 @@ __kernel void region_make_group(__global xmcHeap *heap, __global const ulong *re
   __global uint *p;
   uint id;
   xmcRegionOpenWorkGroup(&scratch);
-  p = (__global uint *)xmcRegionMallocWorkGroup(heap, *region,
-                                                wanted((uint)get_global_id(0), seed, low, high), &scratch);
+  p = (__global uint *)xmcRegionMallocWorkGroup(
+      heap, *region, bench_wanted((uint)get_global_id(0), seed, low, high), &scratch);
   id = (uint)get_global_id(0);
-  refs[id] = mark_block(heap, p, id, wanted(id, seed, low, high), failures);
+  refs[id] = mark_block(heap, p, id, bench_wanted(id, seed, low, high), failures);
 }
 
 /* By one work-item. */
@@ -145,7 +144,7 @@ __kernel void count(__global uint *offsets, __global ulong *shares, __global ulo
   uint at = (uint)get_global_id(0) * 4u, all, before, i;
   uint size[4];
   for (i = 0; i < 4u; i++)
-    size[i] = at + i < items ? padded(wanted(at + i, seed, low, high)) : 0;
+    size[i] = at + i < items ? padded(bench_wanted(at + i, seed, low, high)) : 0;
   before = sum_before(size[0] + size[1] + size[2] + size[3], sums, &all, 0, 0);
   vstore4((uint4)(before, before + size[0], before + size[0] + size[1], before + size[0] + size[1] + size[2]),
           0, offsets + at);
@@ -177,7 +176,7 @@ __kernel void scan(__global ulong *shares, __global ulong *total, uint groups) {
 /* Second pass. */
 __kernel void fill(__global const uint *offsets, __global const ulong *shares, __global uchar *base,
                    __global ulong *refs, uint seed, uint low, uint high) {
-  uint id = (uint)get_global_id(0), bytes = wanted(id, seed, low, high);
+  uint id = (uint)get_global_id(0), bytes = bench_wanted(id, seed, low, high);
   ulong at = shares[id / (4u * GROUP)] + offsets[id];
   mark((__global uint *)(base + at), id, bytes);
   refs[id] = at;
@@ -196,7 +195,7 @@ static ulong mark_bump(__global uchar *base, ulong room, ulong at, uint id, uint
 
 __kernel void bump(__global ulong *next, __global uchar *base, ulong room, __global ulong *refs, uint seed,
                    uint low, uint high, __global uint *failures) {
-  uint id = (uint)get_global_id(0), bytes = wanted(id, seed, low, high);
+  uint id = (uint)get_global_id(0), bytes = bench_wanted(id, seed, low, high);
   refs[id] = mark_bump(base, room, atom_add(next, (ulong)padded(bytes)), id, bytes, failures);
 }
 
@@ -205,8 +204,8 @@ __kernel void bump_group(__global ulong *next, __global uchar *base, ulong room,
   __local uint sums[2u * GROUP];
   __local ulong start;
   uint id = (uint)get_global_id(0), all;
-  uint before = sum_before(padded(wanted(id, seed, low, high)), sums, &all, next, &start);
-  refs[id] = mark_bump(base, room, start + before, id, wanted(id, seed, low, high), failures);
+  uint before = sum_before(padded(bench_wanted(id, seed, low, high)), sums, &all, next, &start);
+  refs[id] = mark_bump(base, room, start + before, id, bench_wanted(id, seed, low, high), failures);
 }
 
 /* ---- checks, not timed ---- */
@@ -223,7 +222,7 @@ static __global uint *block_of(__global xmcHeap *heap, __global uchar *base, uin
 __kernel void check_marks(__global xmcHeap *heap, __global uchar *base, uint blocks,
                           __global const ulong *refs, uint seed, uint low, uint high,
                           __global uint *failures) {
-  uint id = (uint)get_global_id(0), bytes = wanted(id, seed, low, high), i;
+  uint id = (uint)get_global_id(0), bytes = bench_wanted(id, seed, low, high), i;
   __global uint *p = block_of(heap, base, blocks, refs[id]);
   if (p == 0)
     return;
@@ -236,7 +235,7 @@ __kernel void check_marks(__global xmcHeap *heap, __global uchar *base, uint blo
 __kernel void check_whole(__global xmcHeap *heap, __global uchar *base, uint blocks,
                           __global const ulong *refs, uint seed, uint low, uint high,
                           __global uint *failures) {
-  uint id = (uint)get_global_id(0), words = wanted(id, seed, low, high) / 4u, i, wrong = 0;
+  uint id = (uint)get_global_id(0), words = bench_wanted(id, seed, low, high) / 4u, i, wrong = 0;
   __global uint *p = block_of(heap, base, blocks, refs[id]);
   for (i = 0; p != 0 && i < words; i++)
     wrong |= p[i] != ~id;

@@ -10,9 +10,6 @@
 #include "xmalloc.cl"
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 
-#define LOW 16u
-#define HIGH BENCH_CHURN_HIGH
-
 static uint place_of(uint seed, uint mask) { return bench_hash(seed) & mask; }
 
 /* Word 0: the tag; 1: the number of words; the last one: the tag. */
@@ -25,7 +22,7 @@ static void put_tag(__global uint *p, uint words, uint tag) {
 /* Allocates a block and puts it at a place. Returns what was there. */
 static xmcRef produce(__global xmcHeap *heap, __global ulong *slots, uint mask, uint seed, uint tag,
                       ulong *balance, uint *nulls) {
-  uint words = (LOW + (seed >> 8) % (HIGH - LOW + 1u)) / 4u;
+  uint words = bench_larson_size(seed) / 4u;
   __global uint *p = (__global uint *)xmcMalloc(heap, words * 4u);
   if (p == 0) {
     *nulls += 1u;
@@ -43,7 +40,7 @@ static void consume(__global xmcHeap *heap, xmcRef ref, ulong *balance, uint *wr
   if (p == 0)
     return;
   words = p[1];
-  *wrong += words < LOW / 4u || words > HIGH / 4u || p[0] != p[words - 1u];
+  *wrong += words < BENCH_LARSON_LOW / 4u || words > BENCH_CHURN_HIGH / 4u || p[0] != p[words - 1u];
   *balance -= p[0];
   xmcFree(heap, p);
 }
@@ -107,12 +104,11 @@ __kernel void drain(__global xmcHeap *heap, __global ulong *slots, __global ulon
 __kernel void larson_floor(__global uchar *base, __global ulong *slots, uint mask, uint rounds,
                            __global ulong *tally) {
   uint id = (uint)get_global_id(0), seed = bench_hash(id), round;
-  ulong own = (ulong)id * HIGH, balance = 0;
+  ulong own = (ulong)id * BENCH_CHURN_HIGH, balance = 0;
   for (round = 0; round < rounds; round++) {
     __global uint *p;
     seed = bench_next(seed);
-    put_tag((__global uint *)(base + own), (LOW + (seed >> 8) % (HIGH - LOW + 1u)) / 4u,
-            id * rounds + round + 1u);
+    put_tag((__global uint *)(base + own), bench_larson_size(seed) / 4u, id * rounds + round + 1u);
     own = atom_xchg(slots + place_of(seed, mask), own);
     p = (__global uint *)(base + own);
     balance += p[0] + p[1];
@@ -123,7 +119,7 @@ __kernel void larson_floor(__global uchar *base, __global ulong *slots, uint mas
 /* Buffers for the places, behind those of `count` work-items; the launch before has left them anywhere. */
 __kernel void larson_floor_fill(__global uchar *base, __global ulong *slots, uint count) {
   uint id = (uint)get_global_id(0);
-  ulong at = (ulong)(count + id) * HIGH;
-  put_tag((__global uint *)(base + at), LOW / 4u, 0);
+  ulong at = (ulong)(count + id) * BENCH_CHURN_HIGH;
+  put_tag((__global uint *)(base + at), BENCH_LARSON_LOW / 4u, 0);
   slots[id] = at;
 }
