@@ -42,7 +42,8 @@ static const char *const kernel_names[KERNELS] = {"make",
 typedef struct generate {
   bench *b;
   xmc_heap heap;
-  size_t count, counted, groups; /* work-items; those of the first pass, and their groups */
+  size_t count, launched; /* work-items that want a buffer; in whole groups */
+  size_t counted, groups; /* work-items of the first pass, and their groups */
   cl_uint low, high;
   size_t room;                         /* bytes of base */
   cl_mem base, offsets, shares, words; /* words: the sum of all sizes, or the bump pointer; then the region */
@@ -57,7 +58,7 @@ static int look(generate *g, cl_uint blocks, int check) {
     cl_uint where[] = {blocks};
     for (int k = CHECK_MARKS; k <= CHECK_WHOLE; k++) {
       BENCH_CL(clSetKernelArg(g->kernels[k], 2, sizeof where, where));
-      BENCH_TRY(bench_launch(g->b, g->kernels[k], g->count, NULL));
+      BENCH_TRY(bench_launch(g->b, g->kernels[k], g->launched, NULL));
     }
   }
 cleanup:
@@ -65,12 +66,12 @@ cleanup:
 }
 
 static int round_calls(generate *g, int make, int drop, size_t drops, int check) {
-  return bench_enqueue(g->b, g->kernels[make], g->count, NULL) || look(g, 1, check) ||
+  return bench_enqueue(g->b, g->kernels[make], g->launched, NULL) || look(g, 1, check) ||
          bench_enqueue(g->b, g->kernels[drop], drops, NULL);
 }
-static int round_plain(generate *g, int check) { return round_calls(g, MAKE, DROP, g->count, check); }
+static int round_plain(generate *g, int check) { return round_calls(g, MAKE, DROP, g->launched, check); }
 static int round_group(generate *g, int check) {
-  return round_calls(g, MAKE_GROUP, DROP_GROUP, g->count, check);
+  return round_calls(g, MAKE_GROUP, DROP_GROUP, g->launched, check);
 }
 static int round_region(generate *g, int check) {
   return round_calls(g, REGION_MAKE, REGION_RESET, 1, check);
@@ -85,7 +86,7 @@ static int first_pass(generate *g) {
 }
 
 static int round_scan(generate *g, int check) {
-  return first_pass(g) || bench_enqueue(g->b, g->kernels[FILL], g->count, NULL) || look(g, 0, check);
+  return first_pass(g) || bench_enqueue(g->b, g->kernels[FILL], g->launched, NULL) || look(g, 0, check);
 }
 
 /* The sum comes to the host, which creates a buffer of that size and releases it in the end. */
@@ -102,7 +103,7 @@ static int round_scan_create(generate *g, int check) {
   BENCH_CL(clSetKernelArg(g->kernels[FILL], 2, sizeof memory, &memory));
   for (int k = CHECK_MARKS; check && k <= CHECK_WHOLE; k++)
     BENCH_CL(clSetKernelArg(g->kernels[k], 1, sizeof memory, &memory));
-  BENCH_TRY(bench_enqueue(b, g->kernels[FILL], g->count, NULL));
+  BENCH_TRY(bench_enqueue(b, g->kernels[FILL], g->launched, NULL));
   BENCH_TRY(look(g, 0, check));
   BENCH_CL(clFinish(b->queue));
 cleanup:
@@ -115,7 +116,7 @@ static int round_bumps(generate *g, int kernel, int check) {
   int status = 0;
   const cl_ulong zero = 0;
   BENCH_CL(clEnqueueFillBuffer(g->b->queue, g->words, &zero, sizeof zero, 0, sizeof zero, 0, NULL, NULL));
-  BENCH_TRY(bench_enqueue(g->b, g->kernels[kernel], g->count, NULL));
+  BENCH_TRY(bench_enqueue(g->b, g->kernels[kernel], g->launched, NULL));
   BENCH_TRY(look(g, 0, check));
 cleanup:
   return status;
@@ -149,22 +150,27 @@ static int prepare(generate *g, cl_uint seed) {
   cl_mem refs = g->b->refs, counters = g->b->counters, base = g->base, words = g->words;
   cl_uint low = g->low, high = g->high, items = (cl_uint)g->count;
   cl_ulong room = g->room;
-  return bench_arguments(k[MAKE], "hmuuum", g->heap, refs, seed, low, high, counters) ||
-         bench_arguments(k[MAKE_GROUP], "hmuuum", g->heap, refs, seed, low, high, counters) ||
+  return bench_arguments(k[MAKE], "hmuuuum", g->heap, refs, items, seed, low, high, counters) ||
+         bench_arguments(k[MAKE_GROUP], "hmuuuum", g->heap, refs, items, seed, low, high, counters) ||
          bench_arguments(k[DROP], "hm", g->heap, refs) ||
          bench_arguments(k[DROP_GROUP], "hm", g->heap, refs) ||
          bench_arguments(k[REGION_CREATE], "hmm", g->heap, words, counters) ||
-         bench_arguments(k[REGION_MAKE], "hmmuuum", g->heap, words, refs, seed, low, high, counters) ||
-         bench_arguments(k[REGION_MAKE_GROUP], "hmmuuum", g->heap, words, refs, seed, low, high, counters) ||
+         bench_arguments(k[REGION_MAKE], "hmmuuuum", g->heap, words, refs, items, seed, low, high,
+                         counters) ||
+         bench_arguments(k[REGION_MAKE_GROUP], "hmmuuuum", g->heap, words, refs, items, seed, low, high,
+                         counters) ||
          bench_arguments(k[REGION_RESET], "hm", g->heap, words) ||
          bench_arguments(k[REGION_FREE], "hm", g->heap, words) ||
          bench_arguments(k[COUNT], "mmmuuuu", g->offsets, g->shares, words, items, seed, low, high) ||
          bench_arguments(k[SCAN], "mmu", g->shares, words, (cl_uint)g->groups) ||
-         bench_arguments(k[FILL], "mmmmuuu", g->offsets, g->shares, base, refs, seed, low, high) ||
-         bench_arguments(k[BUMP], "mmlmuuum", words, base, room, refs, seed, low, high, counters) ||
-         bench_arguments(k[BUMP_GROUP], "mmlmuuum", words, base, room, refs, seed, low, high, counters) ||
-         bench_arguments(k[CHECK_MARKS], "hmumuuum", g->heap, base, 0u, refs, seed, low, high, counters) ||
-         bench_arguments(k[CHECK_WHOLE], "hmumuuum", g->heap, base, 0u, refs, seed, low, high, counters);
+         bench_arguments(k[FILL], "mmmmuuuu", g->offsets, g->shares, base, refs, items, seed, low, high) ||
+         bench_arguments(k[BUMP], "mmlmuuuum", words, base, room, refs, items, seed, low, high, counters) ||
+         bench_arguments(k[BUMP_GROUP], "mmlmuuuum", words, base, room, refs, items, seed, low, high,
+                         counters) ||
+         bench_arguments(k[CHECK_MARKS], "hmumuuuum", g->heap, base, 0u, refs, items, seed, low, high,
+                         counters) ||
+         bench_arguments(k[CHECK_WHOLE], "hmumuuuum", g->heap, base, 0u, refs, items, seed, low, high,
+                         counters);
 }
 
 /* Rounds of some ways in turn, so that all meet the same moods of the machine; before them a round of each that is checked. */
@@ -199,6 +205,7 @@ static int generate_rows(generate *g) {
   int status = 0;
   bench_series series[WAYS] = {0};
   unsigned long failures[WAYS] = {0};
+  g->launched = (g->count + BENCH_LOCAL_SIZE - 1) / BENCH_LOCAL_SIZE * BENCH_LOCAL_SIZE;
   g->counted = (g->count + 1023) / 1024 * BENCH_LOCAL_SIZE;
   g->groups = g->counted / BENCH_LOCAL_SIZE;
   bench_begin("generate %u to %u bytes, %zu work-items", g->low, g->high, g->count);
@@ -220,7 +227,7 @@ static int generate_open(generate *g, bench *b, size_t most) {
   cl_int error;
   size_t counted = (most + 1023) / 1024 * 1024;
   *g = (generate){.b = b, .heap = bench_heap(b)};
-  if (g->heap == NULL || bench_refs(b, most) == NULL)
+  if (g->heap == NULL || bench_refs(b, counted) == NULL)
     return 1;
   for (int k = 0; k < KERNELS; k++)
     if ((g->kernels[k] = bench_kernel(b, g->heap, "generate.cl", kernel_names[k], 0)) == NULL)

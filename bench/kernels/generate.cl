@@ -15,27 +15,33 @@
 
 #define GROUP BENCH_LOCAL_SIZE
 
+/* Launches are of whole work-groups: the work-items from `items` on want nothing. */
+static uint wanted(uint id, uint items, uint seed, uint low, uint high) {
+  return id < items ? bench_wanted(id, seed, low, high) : 0;
+}
 static uint padded(uint bytes) { return (bytes + 15u) & ~15u; }
 
 static void mark(__global uint *p, uint id, uint bytes) {
-  p[0] = id;
-  p[bytes / 4u - 1u] = id;
+  if (bytes) {
+    p[0] = id;
+    p[bytes / 4u - 1u] = id;
+  }
 }
 
 /* Marks a block that may be NULL. */
 static xmcRef mark_block(__global xmcHeap *heap, __global uint *p, uint id, uint bytes,
                          __global uint *failures) {
-  if (p == 0)
-    atomic_inc(failures);
-  else
+  if (p != 0)
     mark(p, id, bytes);
+  else if (bytes)
+    atomic_inc(failures);
   return xmcToRef(heap, p);
 }
 
-__kernel void make(__global xmcHeap *heap, __global ulong *refs, uint seed, uint low, uint high,
+__kernel void make(__global xmcHeap *heap, __global ulong *refs, uint items, uint seed, uint low, uint high,
                    __global uint *failures) {
-  uint id = (uint)get_global_id(0), bytes = bench_wanted(id, seed, low, high);
-  refs[id] = mark_block(heap, (__global uint *)xmcMalloc(heap, bytes), id, bytes, failures);
+  uint id = (uint)get_global_id(0), bytes = wanted(id, items, seed, low, high);
+  refs[id] = bytes ? mark_block(heap, (__global uint *)xmcMalloc(heap, bytes), id, bytes, failures) : 0;
 }
 
 __kernel void drop(__global xmcHeap *heap, __global const ulong *refs) {
@@ -43,13 +49,13 @@ __kernel void drop(__global xmcHeap *heap, __global const ulong *refs) {
 }
 
 /* Nothing but the block is kept over the call: what is kept costs CPU devices an array of the work-group's. */
-__kernel void make_group(__global xmcHeap *heap, __global ulong *refs, uint seed, uint low, uint high,
-                         __global uint *failures) {
+__kernel void make_group(__global xmcHeap *heap, __global ulong *refs, uint items, uint seed, uint low,
+                         uint high, __global uint *failures) {
   __local xmcGroupScratch scratch;
   __global uint *p = (__global uint *)xmcMallocWorkGroup(
-      heap, bench_wanted((uint)get_global_id(0), seed, low, high), &scratch);
+      heap, wanted((uint)get_global_id(0), items, seed, low, high), &scratch);
   uint id = (uint)get_global_id(0);
-  refs[id] = mark_block(heap, p, id, bench_wanted(id, seed, low, high), failures);
+  refs[id] = mark_block(heap, p, id, wanted(id, items, seed, low, high), failures);
 }
 
 __kernel void drop_group(__global xmcHeap *heap, __global const ulong *refs) {
@@ -66,21 +72,23 @@ __kernel void region_create(__global xmcHeap *heap, __global ulong *region, __gl
 }
 
 __kernel void region_make(__global xmcHeap *heap, __global const ulong *region, __global ulong *refs,
-                          uint seed, uint low, uint high, __global uint *failures) {
-  uint id = (uint)get_global_id(0), bytes = bench_wanted(id, seed, low, high);
-  refs[id] = mark_block(heap, (__global uint *)xmcRegionMalloc(heap, *region, bytes), id, bytes, failures);
+                          uint items, uint seed, uint low, uint high, __global uint *failures) {
+  uint id = (uint)get_global_id(0), bytes = wanted(id, items, seed, low, high);
+  refs[id] =
+      bytes ? mark_block(heap, (__global uint *)xmcRegionMalloc(heap, *region, bytes), id, bytes, failures)
+            : 0;
 }
 
 __kernel void region_make_group(__global xmcHeap *heap, __global const ulong *region, __global ulong *refs,
-                                uint seed, uint low, uint high, __global uint *failures) {
+                                uint items, uint seed, uint low, uint high, __global uint *failures) {
   __local xmcRegionScratch scratch;
   __global uint *p;
   uint id;
   xmcRegionOpenWorkGroup(&scratch);
   p = (__global uint *)xmcRegionMallocWorkGroup(
-      heap, *region, bench_wanted((uint)get_global_id(0), seed, low, high), &scratch);
+      heap, *region, wanted((uint)get_global_id(0), items, seed, low, high), &scratch);
   id = (uint)get_global_id(0);
-  refs[id] = mark_block(heap, p, id, bench_wanted(id, seed, low, high), failures);
+  refs[id] = mark_block(heap, p, id, wanted(id, items, seed, low, high), failures);
 }
 
 /* By one work-item. */
@@ -144,7 +152,7 @@ __kernel void count(__global uint *offsets, __global ulong *shares, __global ulo
   uint at = (uint)get_global_id(0) * 4u, all, before, i;
   uint size[4];
   for (i = 0; i < 4u; i++)
-    size[i] = at + i < items ? padded(bench_wanted(at + i, seed, low, high)) : 0;
+    size[i] = padded(wanted(at + i, items, seed, low, high));
   before = sum_before(size[0] + size[1] + size[2] + size[3], sums, &all, 0, 0);
   vstore4((uint4)(before, before + size[0], before + size[0] + size[1], before + size[0] + size[1] + size[2]),
           0, offsets + at);
@@ -175,8 +183,8 @@ __kernel void scan(__global ulong *shares, __global ulong *total, uint groups) {
 
 /* Second pass. */
 __kernel void fill(__global const uint *offsets, __global const ulong *shares, __global uchar *base,
-                   __global ulong *refs, uint seed, uint low, uint high) {
-  uint id = (uint)get_global_id(0), bytes = bench_wanted(id, seed, low, high);
+                   __global ulong *refs, uint items, uint seed, uint low, uint high) {
+  uint id = (uint)get_global_id(0), bytes = wanted(id, items, seed, low, high);
   ulong at = shares[id / (4u * GROUP)] + offsets[id];
   mark((__global uint *)(base + at), id, bytes);
   refs[id] = at;
@@ -193,19 +201,21 @@ static ulong mark_bump(__global uchar *base, ulong room, ulong at, uint id, uint
   return at;
 }
 
-__kernel void bump(__global ulong *next, __global uchar *base, ulong room, __global ulong *refs, uint seed,
-                   uint low, uint high, __global uint *failures) {
-  uint id = (uint)get_global_id(0), bytes = bench_wanted(id, seed, low, high);
+__kernel void bump(__global ulong *next, __global uchar *base, ulong room, __global ulong *refs, uint items,
+                   uint seed, uint low, uint high, __global uint *failures) {
+  uint id = (uint)get_global_id(0), bytes = wanted(id, items, seed, low, high);
+  if (bytes == 0)
+    return;
   refs[id] = mark_bump(base, room, atom_add(next, (ulong)padded(bytes)), id, bytes, failures);
 }
 
 __kernel void bump_group(__global ulong *next, __global uchar *base, ulong room, __global ulong *refs,
-                         uint seed, uint low, uint high, __global uint *failures) {
+                         uint items, uint seed, uint low, uint high, __global uint *failures) {
   __local uint sums[2u * GROUP];
   __local ulong start;
   uint id = (uint)get_global_id(0), all;
-  uint before = sum_before(padded(bench_wanted(id, seed, low, high)), sums, &all, next, &start);
-  refs[id] = mark_bump(base, room, start + before, id, bench_wanted(id, seed, low, high), failures);
+  uint before = sum_before(padded(wanted(id, items, seed, low, high)), sums, &all, next, &start);
+  refs[id] = mark_bump(base, room, start + before, id, wanted(id, items, seed, low, high), failures);
 }
 
 /* ---- checks, not timed ---- */
@@ -220,11 +230,11 @@ static __global uint *block_of(__global xmcHeap *heap, __global uchar *base, uin
 /* Looks at the marks, then fills the whole buffer with the complement of the id: two buffers that overlap show when
  * check_whole reads them. */
 __kernel void check_marks(__global xmcHeap *heap, __global uchar *base, uint blocks,
-                          __global const ulong *refs, uint seed, uint low, uint high,
+                          __global const ulong *refs, uint items, uint seed, uint low, uint high,
                           __global uint *failures) {
-  uint id = (uint)get_global_id(0), bytes = bench_wanted(id, seed, low, high), i;
+  uint id = (uint)get_global_id(0), bytes = wanted(id, items, seed, low, high), i;
   __global uint *p = block_of(heap, base, blocks, refs[id]);
-  if (p == 0)
+  if (p == 0 || bytes == 0)
     return;
   if (p[0] != id || p[bytes / 4u - 1u] != id || refs[id] % 16u != 0)
     atomic_inc(&failures[1]);
@@ -233,9 +243,9 @@ __kernel void check_marks(__global xmcHeap *heap, __global uchar *base, uint blo
 }
 
 __kernel void check_whole(__global xmcHeap *heap, __global uchar *base, uint blocks,
-                          __global const ulong *refs, uint seed, uint low, uint high,
+                          __global const ulong *refs, uint items, uint seed, uint low, uint high,
                           __global uint *failures) {
-  uint id = (uint)get_global_id(0), words = bench_wanted(id, seed, low, high) / 4u, i, wrong = 0;
+  uint id = (uint)get_global_id(0), words = wanted(id, items, seed, low, high) / 4u, i, wrong = 0;
   __global uint *p = block_of(heap, base, blocks, refs[id]);
   for (i = 0; p != 0 && i < words; i++)
     wrong |= p[i] != ~id;
