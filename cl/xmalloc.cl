@@ -116,7 +116,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_malloc_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 
 
 /* Allocates `size` bytes. Returns NULL for size 0, and NULL when no room is left, which is counted (see
  * xmc_heap_stats). Paper 2011, figure 4. */
-XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
+XMC_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   XMC_GLOBAL char *block = 0;
 #if XMC_SIMT
   xmc_view view;
@@ -159,13 +159,13 @@ XMC_COLD_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL
 
 /* Frees a block. NULL is a no-op. A pointer that is not the start of a live block (outside the arena, inside a
  * block, freed before) changes nothing and is counted, in every build; the head of this file names the two limits. */
-XMC_FN void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+XMC_API void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   XMC_OWN(heap);
   xmc_block_free(heap, xmc_caller(), ptr);
 }
 
 /* Bytes that may be used at ptr, at least what was asked for; 0 if ptr is no block of this heap. */
-XMC_FN size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+XMC_API size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   xmc_place place;
   xmc_u64 word;
   if (!ptr || !xmc_heap_is_ours(heap))
@@ -185,7 +185,7 @@ XMC_FN size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
 }
 
 /* Allocates count * size bytes, all zero. NULL, counted, if the product overflows. */
-XMC_FN XMC_GLOBAL void *xmcCalloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t size) {
+XMC_API XMC_GLOBAL void *xmcCalloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t size) {
   size_t bytes = count * size, i;
   XMC_GLOBAL xmc_u64 *block;
   if (xmc_mul_high64(count, size) != 0 || bytes != (xmc_u64)count * size) {
@@ -245,7 +245,7 @@ XMC_FN XMC_GLOBAL void *xmc_realloc_live(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL vo
  * where it is if the pages behind it are free, and gives back those that it no longer needs. NULL for ptr
  * allocates; size 0 frees and returns NULL. On failure NULL, and the old block stays as it was. A ptr
  * that is no block of this heap is counted as an invalid free. */
-XMC_FN XMC_GLOBAL void *xmcRealloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t size) {
+XMC_API XMC_GLOBAL void *xmcRealloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t size) {
   size_t old;
   XMC_OWN(heap);
   if (!ptr)
@@ -280,7 +280,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_aligned_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u3
 
 /* Allocates `size` bytes at a multiple of `alignment`, a power of two up to the arena's size; NULL,
  * counted, for any other. Alignments beyond a page are of addresses on this device, at this launch. */
-XMC_FN XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignment, size_t size) {
+XMC_API XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignment, size_t size) {
   XMC_GLOBAL char *block = 0;
   int is_power = alignment != 0 && alignment >> xmc_lowest64(alignment) == 1u;
   if (!xmc_heap_is_ours(heap) || (is_power && size == 0))
@@ -309,7 +309,7 @@ XMC_FN XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignme
 #include "regions/calls.cl"
 #include "calls/refs.cl"
 
-#if defined(__OPENCL_C_VERSION__)
+#if XMC_OPENCL
 #include "calls/collective.cl"
 #include "regions/work_group.cl"
 #endif

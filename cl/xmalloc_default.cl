@@ -12,8 +12,7 @@
 /* 0: variables at program scope do not work; 1: they do unless they are weak; 2: weak ones, too. The host library
  * probes and passes it; this is the guess without it. */
 #ifndef XMC_PROGRAM_SCOPE
-#if defined(__opencl_c_program_scope_global_variables) || \
-    (__OPENCL_C_VERSION__ >= 200 && __OPENCL_C_VERSION__ < 300)
+#if defined(__opencl_c_program_scope_global_variables) || (XMC_OPENCL >= 200 && XMC_OPENCL < 300)
 #define XMC_PROGRAM_SCOPE 2
 #else
 #define XMC_PROGRAM_SCOPE 0
@@ -46,16 +45,16 @@ XMC_ONE_OF_ALL __kernel void xmc_bind_default_heap(__global xmcHeap *heap) {
 #endif
 
 /* As the functions of the same names without Default (convergence: any lanes). */
-XMC_FN __global xmcHeap *xmcDefaultHeap(void) { return xmc_default_heap; }
-XMC_FN __global void *xmcMallocDefault(size_t size) { return xmcMalloc(xmc_default_heap, size); }
-XMC_FN void xmcFreeDefault(__global void *ptr) { xmcFree(xmc_default_heap, ptr); }
-XMC_FN __global void *xmcCallocDefault(size_t count, size_t size) {
+XMC_API __global xmcHeap *xmcDefaultHeap(void) { return xmc_default_heap; }
+XMC_API __global void *xmcMallocDefault(size_t size) { return xmcMalloc(xmc_default_heap, size); }
+XMC_API void xmcFreeDefault(__global void *ptr) { xmcFree(xmc_default_heap, ptr); }
+XMC_API __global void *xmcCallocDefault(size_t count, size_t size) {
   return xmcCalloc(xmc_default_heap, count, size);
 }
-XMC_FN __global void *xmcReallocDefault(__global void *ptr, size_t size) {
+XMC_API __global void *xmcReallocDefault(__global void *ptr, size_t size) {
   return xmcRealloc(xmc_default_heap, ptr, size);
 }
-XMC_FN __global void *xmcAlignedAllocDefault(size_t alignment, size_t size) {
+XMC_API __global void *xmcAlignedAllocDefault(size_t alignment, size_t size) {
   return xmcAlignedAlloc(xmc_default_heap, alignment, size);
 }
 

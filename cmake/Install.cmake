@@ -19,7 +19,10 @@ if(XMALLOC_BUILD_TOOLS)
 endif()
 install(FILES include/xmalloc.h include/xmalloc.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/cl/ DESTINATION ${CMAKE_INSTALL_DATADIR}/xmalloc/cl COMPONENT development
-        FILES_MATCHING PATTERN "*.cl" PATTERN "*.h")
+        FILES_MATCHING PATTERN "*.cl" PATTERN "*.h" PATTERN "*.hpp")
+if(XMALLOC_DEVICE_MODULES)
+  install(FILES ${XMALLOC_DEVICE_MODULES} DESTINATION ${CMAKE_INSTALL_DATADIR}/xmalloc/device COMPONENT development)
+endif()
 if(NOT XMALLOC_DEB) # cmake/Packages.cmake
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 endif()

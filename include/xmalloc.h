@@ -606,6 +606,26 @@ static inline void xmcCompareHeapStats(const xmc_heap_stats *before, const xmc_h
 XMALLOC_EXPORT cl_program xmcCreateProgramWithSource(xmc_heap heap, cl_uint count, const char **strings,
                                                      const size_t *lengths, cl_int *errcode_ret);
 
+/* Links programs that clCompileProgram compiled from OpenCL C with the device library, for the heap's device. They need not include
+ * xmalloc.cl but only declare what they call; the header xmalloc_link.h beside it has all declarations. The library
+ * is compiled with the heap's build options; those of the objects are the caller's own affair. The program serves the
+ * heaps that one of xmcCreateProgramWithSource serves. `options` are clLinkProgram's, or NULL.
+ * With XMC_LINK_DEFAULT_HEAP the program has a default heap as well, to be set by xmcBindDefaultHeap, and objects without a heap
+ * to pass may call xmcMallocDefault and the like, malloc, free, calloc, realloc, aligned_alloc, C++'s operators new and
+ * delete, __chip_malloc and __chip_free, gpu_malloc and gpu_free. Their pointers are generic where the device has a generic
+ * address space, else __global. Such objects must not include xmalloc_default.cl.
+ * Objects of an intermediate language (clCreateProgramWithIL) are linked with the modules that are installed instead, by
+ * clLinkProgram: include/guides/plug-in.md.
+ * Cost: the library is compiled anew in each call.
+ * Errors: XMC_INVALID_HEAP, CL_INVALID_VALUE (no program, more than 32, an unknown flag), XMC_NO_DEFAULT_HEAP,
+ * CL_INVALID_OPERATION (an object of an intermediate language, or one that was not compiled), OpenCL's; after
+ * CL_LINK_PROGRAM_FAILURE the returned program, unless it is NULL, has the log. */
+typedef cl_bitfield xmc_link_flags;
+#define XMC_LINK_DEFAULT_HEAP 1u
+XMALLOC_EXPORT cl_program xmcLinkProgram(xmc_heap heap, xmc_link_flags flags, cl_uint count,
+                                         const cl_program *programs, const char *options,
+                                         cl_int *errcode_ret);
+
 /* Makes the heap the default heap of a built program, for kernels enqueued after the return: what
  * xmcMallocDefault and xmcFreeDefault use, and with `#include "xmalloc_std.h"` malloc and free. The program's
  * source has `#include "xmalloc_default.cl"` (or that header) in place of "xmalloc.cl"; where the device has no

@@ -20,8 +20,8 @@
 #include "group_free.cl"
 
 /* As xmcMalloc, for all work-items of the work-group together. A failure is counted as the first work-item's. */
-XMC_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size,
-                                           __local xmcGroupScratch *scratch) {
+XMC_API XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size,
+                                            __local xmcGroupScratch *scratch) {
 #if XMC_COLLECTIVE_EACH
   (void)scratch;
   return xmcMalloc(heap, size);
@@ -41,8 +41,8 @@ XMC_FN XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size
 }
 
 /* As xmcFree, for all work-items of the work-group together. */
-XMC_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr,
-                             __local xmcGroupScratch *scratch) {
+XMC_API void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr,
+                              __local xmcGroupScratch *scratch) {
 #if XMC_COLLECTIVE_EACH
   (void)scratch;
   xmcFree(heap, ptr);
@@ -65,9 +65,9 @@ XMC_FN void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr,
 #if XMC_HAS_SUBGROUPS
 /* As xmcMalloc and xmcFree, for all work-items of the sub-group together. Where sub-groups are not in lock step each of their
  * functions is a barrier of the whole work-group, and one for each claim costs more than it saves (bench/experiments.md). */
-XMC_FN XMC_GLOBAL void *xmcMallocSubGroup(XMC_GLOBAL xmcHeap *heap, size_t size) {
+XMC_API XMC_GLOBAL void *xmcMallocSubGroup(XMC_GLOBAL xmcHeap *heap, size_t size) {
   return xmcMalloc(heap, size);
 }
-XMC_FN void xmcFreeSubGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) { xmcFree(heap, ptr); }
+XMC_API void xmcFreeSubGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) { xmcFree(heap, ptr); }
 #endif
 #endif

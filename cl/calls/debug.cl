@@ -318,21 +318,21 @@ XMC_FN XMC_GLOBAL void *xmc_debug_realloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL v
 
 /* ---- the public names: as in xmalloc.cl ---- */
 
-XMC_FN XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
+XMC_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   return xmc_debug_malloc(heap, size, 0);
 }
-XMC_FN void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) { xmc_debug_free(heap, ptr); }
+XMC_API void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) { xmc_debug_free(heap, ptr); }
 /* What was asked for: the bytes behind it are red zone. */
-XMC_FN size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+XMC_API size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   return xmc_debug_usable_size(heap, ptr);
 }
-XMC_FN XMC_GLOBAL void *xmcCalloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t size) {
+XMC_API XMC_GLOBAL void *xmcCalloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t size) {
   return xmc_debug_calloc(heap, count, size, 0);
 }
-XMC_FN XMC_GLOBAL void *xmcRealloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t size) {
+XMC_API XMC_GLOBAL void *xmcRealloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t size) {
   return xmc_debug_realloc(heap, ptr, size, 0);
 }
-XMC_FN XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignment, size_t size) {
+XMC_API XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignment, size_t size) {
   return xmc_debug_aligned(heap, alignment, size, 0);
 }
 #endif

@@ -28,8 +28,8 @@ XMC_FN xmc_u64 xmc_debug_extent(xmc_u64 size, xmc_u64 front) {
 }
 
 /* Where a call stands: hash of the file, and the line's low bits */
-#if XMC_DEBUG >= 3 || !defined(__OPENCL_C_VERSION__)
-#if defined(__OPENCL_C_VERSION__)
+#if XMC_DEBUG >= 3 || !XMC_OPENCL
+#if XMC_OPENCL
 XMC_FN xmc_u32 xmc_debug_site(__constant const char *file, xmc_u32 line) {
 #else
 XMC_FN xmc_u32 xmc_debug_site(const char *file, xmc_u32 line) {

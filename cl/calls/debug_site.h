@@ -12,7 +12,7 @@
 #define xmcRealloc(heap, ptr, size) xmc_debug_realloc(heap, ptr, size, XMC_SITE)
 #define xmcAlignedAlloc(heap, alignment, size) xmc_debug_aligned(heap, alignment, size, XMC_SITE)
 #define xmcRegionMalloc(heap, region, size) xmc_debug_region_malloc(heap, region, size, XMC_SITE)
-#if defined(__OPENCL_C_VERSION__)
+#if XMC_OPENCL
 #define xmcMallocWorkGroup(heap, size, scratch) ((void)(scratch), xmc_debug_malloc(heap, size, XMC_SITE))
 #define xmcRegionMallocWorkGroup(heap, region, size, scratch) \
   ((void)(scratch), xmc_debug_region_malloc(heap, region, size, XMC_SITE))

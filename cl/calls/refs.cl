@@ -7,10 +7,10 @@
 /* References: offsets in the arena, the same on host and device, in every process; 0 is NULL. Pointers
  * are not checked. */
 typedef xmc_u64 xmcRef;
-XMC_FN xmcRef xmcToRef(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+XMC_API xmcRef xmcToRef(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   return ptr ? xmc_arena_offset(heap, ptr) : 0;
 }
-XMC_FN XMC_GLOBAL void *xmcFromRef(XMC_GLOBAL xmcHeap *heap, xmcRef ref) {
+XMC_API XMC_GLOBAL void *xmcFromRef(XMC_GLOBAL xmcHeap *heap, xmcRef ref) {
   return ref ? (XMC_GLOBAL char *)heap + ref : 0;
 }
 
@@ -23,10 +23,10 @@ typedef xmc_u32 xmcRef32;
 XMC_FN xmcRef32 xmc_ref32(xmcRef ref) {
   return ref % 16u || ref >= XMC_REF32_BYTES ? 0 : (xmcRef32)(ref >> 4);
 }
-XMC_FN xmcRef32 xmcToRef32(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+XMC_API xmcRef32 xmcToRef32(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   return xmc_ref32(xmcToRef(heap, ptr));
 }
-XMC_FN XMC_GLOBAL void *xmcFromRef32(XMC_GLOBAL xmcHeap *heap, xmcRef32 ref) {
+XMC_API XMC_GLOBAL void *xmcFromRef32(XMC_GLOBAL xmcHeap *heap, xmcRef32 ref) {
   return xmcFromRef(heap, (xmcRef)ref << 4);
 }
 
@@ -34,15 +34,15 @@ XMC_FN XMC_GLOBAL void *xmcFromRef32(XMC_GLOBAL xmcHeap *heap, xmcRef32 ref) {
  * in the heap or not. All are atomic at device scope, and the memory order is acquire for the load, acquire and
  * release for the two others: a work-item that gets a reference here sees what was written to its block before the
  * reference was put there. */
-XMC_FN xmcRef xmcLoadRef(volatile XMC_GLOBAL const xmcRef *place) {
+XMC_API xmcRef xmcLoadRef(volatile XMC_GLOBAL const xmcRef *place) {
   return xmc_load_acquire64((XMC_GLOBAL const xmc_u64 *)place);
 }
 /* Puts `ref` there and returns what was there before. */
-XMC_FN xmcRef xmcExchangeRef(volatile XMC_GLOBAL xmcRef *place, xmcRef ref) {
+XMC_API xmcRef xmcExchangeRef(volatile XMC_GLOBAL xmcRef *place, xmcRef ref) {
   return xmc_exchange_acq_rel64((XMC_GLOBAL xmc_u64 *)place, ref);
 }
 /* Puts `desired` there if `expected` is there. Returns what was there before, so `expected` means success. */
-XMC_FN xmcRef xmcCompareExchangeRef(volatile XMC_GLOBAL xmcRef *place, xmcRef expected, xmcRef desired) {
+XMC_API xmcRef xmcCompareExchangeRef(volatile XMC_GLOBAL xmcRef *place, xmcRef expected, xmcRef desired) {
   return xmc_cas_acq_rel64((XMC_GLOBAL xmc_u64 *)place, expected, desired);
 }
 #endif

@@ -78,7 +78,16 @@
 #endif
 #endif
 
-#ifdef __OPENCL_C_VERSION__
+/* 0 on the host; in kernels the version of OpenCL C, 120, 200 or 300, or the one that C++ for OpenCL stands on */
+#if defined(__OPENCL_CPP_VERSION__)
+#define XMC_OPENCL (__OPENCL_CPP_VERSION__ >= 202100 ? 300 : 200)
+#elif defined(__OPENCL_C_VERSION__)
+#define XMC_OPENCL __OPENCL_C_VERSION__
+#else
+#define XMC_OPENCL 0
+#endif
+
+#if XMC_OPENCL
 typedef uint xmc_u32;
 typedef ulong xmc_u64;
 #define XMC_GLOBAL __global
@@ -92,6 +101,12 @@ typedef uint32_t xmc_u32;
 typedef uint64_t xmc_u64;
 #define XMC_GLOBAL
 #define XMC_FN static inline __attribute__((unused))
+#endif
+
+/* How public functions are declared. Without more, each program has copies of its own. With -DXMC_API= they are external, so that
+ * objects which only declare them can be linked with this one (xmalloc_link.cl). */
+#ifndef XMC_API
+#define XMC_API XMC_FN
 #endif
 
 /* The magic word names the layout and the debug level: a program built for others refuses the heap. */
@@ -224,7 +239,7 @@ typedef struct xmcHeap {
 
 /* In programs xmcHeap stands for a name that holds what the program was built for, such as xmcHeap_14_0_2: so the
  * type of a kernel's argument says it to the host (host/heap/kernel_arg.c), whatever defined the macros. */
-#if defined(__OPENCL_C_VERSION__)
+#if XMC_OPENCL
 #define XMC_HEAP_NAME(layout, debug, coalescing) XMC_HEAP_NAME_OF(layout, debug, coalescing)
 #define XMC_HEAP_NAME_OF(layout, debug, coalescing) xmcHeap_##layout##_##debug##_##coalescing
 typedef xmcHeap XMC_HEAP_NAME(XMC_LAYOUT_VERSION, XMC_DEBUG, XMC_COALESCING);

@@ -45,7 +45,7 @@ XMC_FN xmc_u64 xmc_work_item(void) {
 #if !XMC_SIMT
 /* That of the group's first work-item */
 XMC_FN xmc_u64 xmc_group_work_item(void) {
-#if __OPENCL_C_VERSION__ >= 200 /* the last group may be smaller there */
+#if XMC_OPENCL >= 200 /* the last group may be smaller there */
   xmc_u64 x = get_enqueued_local_size(0), y = get_enqueued_local_size(1), z = get_enqueued_local_size(2);
 #else
   xmc_u64 x = get_local_size(0), y = get_local_size(1), z = get_local_size(2);

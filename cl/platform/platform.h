@@ -43,8 +43,8 @@
 /* C11 atomics with orders at device scope. Macros lie (Oclgrind takes 3.0 and builds nothing), so the
  * host library probes and passes -DXMC_C11_ATOMICS; this is the guess without it. */
 #ifndef XMC_C11_ATOMICS
-#if defined(__OPENCL_C_VERSION__) && !XMC_NVIDIA && \
-    ((__OPENCL_C_VERSION__ >= 200 && __OPENCL_C_VERSION__ < 300) || \
+#if XMC_OPENCL && !XMC_NVIDIA && \
+    ((XMC_OPENCL >= 200 && XMC_OPENCL < 300) || \
      (defined(__opencl_c_atomic_scope_device) && defined(__opencl_c_atomic_order_acq_rel)))
 #define XMC_C11_ATOMICS 1
 #else
@@ -68,7 +68,7 @@
 /* xmc_prefetch(p): on CPU devices p is written soon, if it is anything. PoCL's prefetch does nothing. */
 #if XMC_SIMT
 #define xmc_prefetch(p) ((void)(p))
-#elif defined(POCL_DEVICE_ADDRESS_BITS) || !defined(__OPENCL_C_VERSION__)
+#elif defined(POCL_DEVICE_ADDRESS_BITS) || !XMC_OPENCL
 #define xmc_prefetch(p) __builtin_prefetch((const void *)(size_t)(p), 1)
 #else
 #define xmc_prefetch(p) prefetch((p), 1)
@@ -118,7 +118,7 @@
 /* Functions off the fast path. On CPU devices they are called: a kernel with all of them in every place that
  * allocates takes minutes to compile. PoCL inlines every function that asks for a work-item's id, and all of its callers up to
  * the kernel, so only the public calls ask, and hand the answer down as `me`. On GPUs calls cost more registers than they save. */
-#if XMC_SIMT && defined(__OPENCL_C_VERSION__) && !XMC_DEBUG
+#if XMC_SIMT && XMC_OPENCL && !XMC_DEBUG
 #define XMC_COLD_FN XMC_FN
 #else
 #define XMC_COLD_FN static __attribute__((noinline, unused))
@@ -127,7 +127,7 @@
  * keep their registers (tests/code_size), and nothing is slower. A call from where many values are alive, or one that most
  * requests make, costs more than it saves (bench/experiments.md). */
 #ifndef XMC_CALL_FN
-#if XMC_SIMT && defined(__OPENCL_C_VERSION__) && !XMC_NVIDIA && !XMC_DEBUG
+#if XMC_SIMT && XMC_OPENCL && !XMC_NVIDIA && !XMC_DEBUG
 #define XMC_CALL_FN XMC_FN
 #else
 #define XMC_CALL_FN static __attribute__((noinline, unused))
@@ -138,7 +138,7 @@
 /* Debug calls, which would take compilers minutes to put into every place that allocates. */
 #define XMC_DEBUG_FN static __attribute__((noinline, unused))
 
-#if !defined(__OPENCL_C_VERSION__)
+#if !XMC_OPENCL
 #include "host.h"
 #elif XMC_NVIDIA
 #include "nvidia.h"
@@ -148,7 +148,7 @@
 #include "opencl12.h"
 #endif
 
-#if defined(__OPENCL_C_VERSION__)
+#if XMC_OPENCL
 #include "opencl.h"
 #endif
 

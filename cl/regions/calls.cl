@@ -15,7 +15,7 @@
 /* A region in which up to `sub_groups` sub-groups (on CPU devices: work-items) allocate at the same time; 1 is right for the
  * region of one work-group. Only speed and memory depend on it: the region takes 32 KiB, and 32 KiB or more (64 on GPUs) for each
  * slot that is used, of which there are as many as CPU threads or multiprocessors need. 0, counted, if there is no room. */
-XMC_FN xmcRegion xmcRegionCreateFor(XMC_GLOBAL xmcHeap *heap, xmc_u32 sub_groups) {
+XMC_API xmcRegion xmcRegionCreateFor(XMC_GLOBAL xmcHeap *heap, xmc_u32 sub_groups) {
   xmcRegion region;
   XMC_OWN(heap);
   if (!xmc_heap_is_ours(heap))
@@ -27,7 +27,7 @@ XMC_FN xmcRegion xmcRegionCreateFor(XMC_GLOBAL xmcHeap *heap, xmc_u32 sub_groups
 }
 
 /* The same for as many sub-groups as the device runs at a time. */
-XMC_FN xmcRegion xmcRegionCreate(XMC_GLOBAL xmcHeap *heap) {
+XMC_API xmcRegion xmcRegionCreate(XMC_GLOBAL xmcHeap *heap) {
   return xmcRegionCreateFor(heap, xmc_heap_is_ours(heap) ? xmc_heap_lanes(heap) : 0);
 }
 
@@ -66,7 +66,7 @@ XMC_FN XMC_GLOBAL void *xmc_debug_region_malloc(XMC_GLOBAL xmcHeap *heap, xmcReg
  * when no room is left or the region is a bad one. Lanes of a sub-group that ask one region at the same time share one
  * atomic, whatever their sizes. Up to 32 KiB come from a chunk of the region, most often by one atomic; more, and as much for a
  * sub-group together, is a run of pages of its own. */
-XMC_FN XMC_GLOBAL void *xmcRegionMalloc(XMC_GLOBAL xmcHeap *heap, xmcRegion region, size_t size) {
+XMC_API XMC_GLOBAL void *xmcRegionMalloc(XMC_GLOBAL xmcHeap *heap, xmcRegion region, size_t size) {
 #if XMC_DEBUG
   return xmc_debug_region_malloc(heap, region, size, 0);
 #else
@@ -82,7 +82,7 @@ XMC_FN XMC_GLOBAL void *xmcRegionMalloc(XMC_GLOBAL xmcHeap *heap, xmcRegion regi
 /* Frees all blocks of the region and the region itself. 0 is a no-op. The work grows with the number of chunks, not of
  * blocks. Of several calls one frees it, and the others are counted. A request beside it gets NULL, or a block that is freed with the
  * others; a request after it NULL. */
-XMC_FN void xmcRegionFree(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
+XMC_API void xmcRegionFree(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   XMC_OWN(heap);
   if (region && xmc_heap_is_ours(heap))
     xmc_region_free(heap, region);
@@ -90,7 +90,7 @@ XMC_FN void xmcRegionFree(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
 
 /* Frees all blocks of the region, which keeps its chunks for further requests; those of requests over 32 KiB go back to the
  * heap. 0 is a no-op. Nobody else may use the region meanwhile: a block of a request beside it may be handed out again. */
-XMC_FN void xmcRegionReset(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
+XMC_API void xmcRegionReset(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   XMC_OWN(heap);
   if (region && xmc_heap_is_ours(heap))
     xmc_region_reset(heap, region);
@@ -98,7 +98,7 @@ XMC_FN void xmcRegionReset(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
 
 /* Bytes that the region has from the heap: what xmcRegionFree would give back. 0 if it is no region; that is not counted. Walks
  * through its chunks; exact while nobody else uses the region. */
-XMC_FN size_t xmcRegionBytes(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
+XMC_API size_t xmcRegionBytes(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   XMC_OWN(heap);
   return region && xmc_heap_is_ours(heap) ? xmc_region_bytes(heap, region) : 0;
 }

@@ -25,7 +25,7 @@ typedef struct xmcRegionScratch {
 } xmcRegionScratch;
 
 /* Before the first call with this scratch, after the region was reset, and before a call with a region of another heap. */
-XMC_FN void xmcRegionOpenWorkGroup(__local xmcRegionScratch *scratch) {
+XMC_API void xmcRegionOpenWorkGroup(__local xmcRegionScratch *scratch) {
   if (xmc_local_id() == 0) {
     scratch->region = 0;
     scratch->room = scratch->sum = 0;
@@ -72,8 +72,8 @@ XMC_FN void xmc_region_piece(XMC_GLOBAL xmcHeap *heap, xmcRegion region, __local
 
 /* As xmcRegionMalloc, for all work-items of the work-group together. Requests over 16 KiB, and all if there is no room for
  * them together, are served one by one. */
-XMC_FN XMC_GLOBAL void *xmcRegionMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region, size_t size,
-                                                 __local xmcRegionScratch *scratch) {
+XMC_API XMC_GLOBAL void *xmcRegionMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region, size_t size,
+                                                  __local xmcRegionScratch *scratch) {
 #if XMC_DEBUG
   (void)scratch;
   return xmcRegionMalloc(heap, region, size);
@@ -95,8 +95,8 @@ XMC_FN XMC_GLOBAL void *xmcRegionMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRe
 }
 
 /* As xmcRegionFree, by all work-items of the work-group together: each gives back the chunks of some slots. */
-XMC_FN void xmcRegionFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
-                                   __local xmcRegionScratch *scratch) {
+XMC_API void xmcRegionFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
+                                    __local xmcRegionScratch *scratch) {
   xmc_u32 items = (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2)), i;
   XMC_OWN(heap);
   if (xmc_local_id() == 0)

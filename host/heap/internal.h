@@ -6,6 +6,7 @@
  *   options.c   build options of a device and heap
  *   source.c    the embedded source in a user's
  *   program.c   programs of it, created and built
+ *   link.c      objects linked with the library
  *   helpers.c   the library's own kernels, built once
  *   layout.c    the arena's geometry, from its size                    xmc_layout (layout.h)
  *   properties.c   what a heap is to be like, and which sizes it can have
@@ -303,6 +304,7 @@ cl_int xmc_build_helpers(cl_context context, cl_device_id device, const char *op
 
 /* Embedded sources (made by cmake/EmbedSource.cmake), NUL-terminated. */
 extern const char xmc_source_library[];
+extern const char xmc_source_link[];
 extern const char xmc_source_default[]; /* the next two without what they include */
 extern const char xmc_source_std[];
 extern const char xmc_source_kernels[];
