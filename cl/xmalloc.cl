@@ -295,6 +295,9 @@ XMC_API XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignm
   return block;
 }
 
+#if XMC_DEBUG || XMC_TRACE
+#include "calls/debug_header.h" /* here, for both: programs get each file once (cmake/EmbedSource.cmake) */
+#endif
 #if XMC_DEBUG
 #undef xmcMalloc
 #undef xmcFree
@@ -313,5 +316,13 @@ XMC_API XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignm
 #include "calls/collective.cl"
 #include "regions/work_group.cl"
 #endif
+#if XMC_TRACE
+#include "trace/trace.cl"
+#if defined(__OPENCL_C_VERSION__)
+#include "trace/groups.cl"
+#endif
+#include "trace/site.h"
+#else
 #include "calls/debug_site.h"
+#endif
 #endif

@@ -58,11 +58,14 @@ XMC_API __global void *xmcAlignedAllocDefault(size_t alignment, size_t size) {
   return xmcAlignedAlloc(xmc_default_heap, alignment, size);
 }
 
-#if XMC_DEBUG >= 3 /* as in debug_site.h */
+#if XMC_DEBUG >= 3 || XMC_TRACE /* as in debug_site.h and trace/site.h */
 #define xmcMallocDefault(size) xmcMalloc(xmcDefaultHeap(), size)
 #define xmcCallocDefault(count, size) xmcCalloc(xmcDefaultHeap(), count, size)
 #define xmcReallocDefault(ptr, size) xmcRealloc(xmcDefaultHeap(), ptr, size)
 #define xmcAlignedAllocDefault(alignment, size) xmcAlignedAlloc(xmcDefaultHeap(), alignment, size)
+#endif
+#if XMC_TRACE
+#define xmcFreeDefault(ptr) xmcFree(xmcDefaultHeap(), ptr)
 #endif
 #endif
 #endif

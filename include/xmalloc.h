@@ -101,6 +101,7 @@ typedef struct _xmc_heap *xmc_heap;
 #define XMC_NO_DEFAULT_HEAP (-5816)  /* the device has no working variables at program scope */
 #define XMC_HEAP_IS_DEBUG (-5817)    /* host calls do not serve heaps made with XMC_HEAP_DEBUG */
 #define XMC_FILE_NOT_REGULAR (-5818) /* the path names a folder, device, pipe or socket */
+#define XMC_HEAP_NOT_TRACED (-5819)  /* the heap was made without XMC_HEAP_TRACE_BYTES: it has no trace */
 
 /* ---- properties of xmcCreateHeap: a list of name, value, …, 0; each name at most once ---- */
 typedef intptr_t xmc_heap_properties;
@@ -113,6 +114,11 @@ typedef cl_uint xmc_heap_info;
 /* bytes: xmcGrowHeap makes the heap as large as that; 0, the default: the heap cannot grow */
 #define XMC_HEAP_MAX_BYTES 0x5806
 #define XMC_HEAP_DEBUG 0x5805 /* debug level, 0 … XMC_DEBUG_MAX, costs: cl/calls/debug.cl; default 0 */
+/* bytes of the heap for a ring of the last events, which xmcWriteTrace tells: 48 for each, rounded down to a power of two of events,
+ * at least 64; 0, the default: nothing is recorded, and programs have no code for it */
+#define XMC_HEAP_TRACE_BYTES 0x5807
+/* of the places where blocks begin, one in so many is traced, with all that begins and ends there; default 1: each event is recorded */
+#define XMC_HEAP_TRACE_EVERY 0x5808
 
 #define XMC_BACKING_BUFFER 1   /* a cl_mem buffer */
 #define XMC_BACKING_SVM 2      /* coarse-grained shared virtual memory */
@@ -495,11 +501,40 @@ typedef cl_uint xmc_heap_text;
 
 /* Writes one of these texts, in UTF-8, to `text`, which has room for `size` bytes. `size_ret` gets the text's length
  * in bytes with the NUL at its end. `text` or `size_ret` may be NULL; the usual way is to call twice, first for the
- * length. Each call reads the heap anew, so the heap must be quiet in between for the length to stay the same.
+ * length. Those of xmcWriteTrace (XMC_TRACE_…) are had in the same way. Each call reads the heap anew, so the heap must be quiet in between for the length to stay the same.
  * Errors: as xmcForEachBlock; CL_INVALID_VALUE (unknown `what`, or too little room: `size_ret` is set then, and
  * nothing is written). */
 XMALLOC_EXPORT cl_int xmcGetHeapText(xmc_heap heap, cl_command_queue queue, xmc_heap_text what, size_t size,
                                      char *text, size_t *size_ret);
+
+/* ---- what kernels did over time ----
+ *
+ * A heap that is created with XMC_HEAP_TRACE_BYTES keeps its last events in a ring: which call, when, how many bytes, where the call
+ * stands in the source (file and line), in which work-item. This works at every debug level, in kernels and in host calls,
+ * and the ring is saved with the heap. Time is the device's where kernels can read a clock (NVIDIA's %globaltimer;
+ * cl_khr_kernel_clock, whose unit OpenCL does not say and which is told as nanoseconds); elsewhere it is the number of the event.
+ * Nobody waits for the ring: an event that is overwritten before it was told is lost, and counted. Programs must be built with this
+ * heap's xmcGetBuildOptions; those for a heap without a ring are XMC_HEAP_MISMATCH. include/guides/timeline.md shows pictures, and
+ * what a trace costs. */
+
+/* A text about the trace. Sites are "<kernel>:57": line 57 of the source of xmcCreateProgramWithSource; "file 0x…:57" of another file,
+ * by its hash; "<host>": a host call. */
+typedef cl_uint xmc_trace_format;
+/* JSON of the Trace Event Format, which ui.perfetto.dev and chrome://tracing open: each event, and live bytes of each size class over
+ * time. `otherData` has totals: events and how many of them are lost, allocations, frees, live blocks and bytes as xmc_heap_stats
+ * counts them but for regions, which are told apart. If every event is recorded and none is lost they are those of
+ * xmcGetHeapStats. */
+#define XMC_TRACE_CHROME 0x5845
+/* Folded stacks for flame graphs, a line for each call site and size class: "<kernel>;<kernel>:57;64 B 4096", bytes that are live */
+#define XMC_TRACE_FOLDED 0x5846
+/* … where the number is of allocations, whether they are live or not */
+#define XMC_TRACE_FOLDED_ALLOCATIONS 0x5847
+/* A table for people: call sites by live bytes, allocations, frees and failures */
+#define XMC_TRACE_TOP 0x5848
+
+/* Writes such a text to a stream. The heap must be quiet. xmcGetHeapText takes the same numbers.
+ * Errors: as xmcForEachBlock; XMC_HEAP_NOT_TRACED; CL_INVALID_VALUE (no file, or an unknown format), XMC_FILE_UNUSABLE. */
+XMALLOC_EXPORT cl_int xmcWriteTrace(xmc_heap heap, cl_command_queue queue, FILE *file, xmc_trace_format format);
 
 /* ---- failures that show ----
  *

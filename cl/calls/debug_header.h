@@ -27,8 +27,8 @@ XMC_FN xmc_u64 xmc_debug_extent(xmc_u64 size, xmc_u64 front) {
   return size | front >> 4 << XMC_DEBUG_SIZE_BITS;
 }
 
-/* Where a call stands: hash of the file, and the line's low bits */
-#if XMC_DEBUG >= 3 || !XMC_OPENCL
+/* Where a call stands: hash of the file, and the line's low bits. 0 is no site. */
+#if XMC_DEBUG >= 3 || XMC_TRACE || !XMC_OPENCL
 #if XMC_OPENCL
 XMC_FN xmc_u32 xmc_debug_site(__constant const char *file, xmc_u32 line) {
 #else

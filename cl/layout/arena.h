@@ -16,6 +16,7 @@
  *   hints      uint[pages]       stacks of pages that slots returned            4 B / 16 KiB
  *   slab words ulong[pages]      state words of slabs, the last page first       8 B / 16 KiB
  *   words      ulong[2048 spans] state words of Superblocks, 32 rows of 64       256 B / 16 KiB
+ *   ring       xmc_trace_ring    traced heaps only: what kernels did (ring.h)    48 B an event
  *   data       pages of 16 KiB, what users get
  *
  *   span (1 MiB)  = 64 pages, whose free bits are one word
@@ -69,6 +70,11 @@
 #define XMC_DEBUG 0
 #endif
 
+/* 1 in programs for heaps with a ring of events (XMC_HEAP_TRACE_BYTES): their calls record what they do (trace/trace.cl). */
+#ifndef XMC_TRACE
+#define XMC_TRACE 0
+#endif
+
 /* Inline PTX: NVIDIA's OpenCL defines cl_nv_pragma_unroll or __NV_CL_C_VERSION. */
 #ifndef XMC_NVIDIA
 #if defined(__NV_CL_C_VERSION) || defined(cl_nv_pragma_unroll)
@@ -110,7 +116,7 @@ typedef uint64_t xmc_u64;
 #endif
 
 /* The magic word names the layout and the debug level: a program built for others refuses the heap. */
-#define XMC_LAYOUT_VERSION 14
+#define XMC_LAYOUT_VERSION 15
 #define XMC_MAGIC_OF(debug) (((xmc_u64)0x584d616cu << 32) | (xmc_u64)(debug) << 16 | XMC_LAYOUT_VERSION)
 #define XMC_MAGIC XMC_MAGIC_OF(XMC_DEBUG)
 
@@ -235,9 +241,13 @@ typedef struct xmcHeap {
   xmc_u64 first_use_after_free;
   xmc_u64 failed_bytes; /* any heap; of requests up to XMC_MAX_PAGES */
   xmc_u64 regions;      /* made so far (regions/region.h) */
+  /* Never change, and so belong to what the heap was made with; here, so that all else kept its place */
+  xmc_u64 trace;         /* byte offset of the ring (ring.h); 0: the heap has none */
+  xmc_u32 trace_records; /* a power of two; 0 without a ring */
+  xmc_u32 trace_every;   /* of the places where blocks begin, one in so many is traced; 0 without a ring */
 } xmcHeap;
 
-/* In programs xmcHeap stands for a name that holds what the program was built for, such as xmcHeap_14_0_2: so the
+/* In programs xmcHeap stands for a name that holds what the program was built for, such as xmcHeap_15_0_2: so the
  * type of a kernel's argument says it to the host (host/heap/kernel_arg.c), whatever defined the macros. */
 #if XMC_OPENCL
 #define XMC_HEAP_NAME(layout, debug, coalescing) XMC_HEAP_NAME_OF(layout, debug, coalescing)

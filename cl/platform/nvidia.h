@@ -127,6 +127,14 @@ XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
 }
 #define XMC_HAS_SLOT 1
 
+#if XMC_TRACE
+XMC_FN xmc_u64 xmc_clock(void) {
+  xmc_u64 now;
+  __asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+#endif
+
 typedef xmc_u32 xmc_lanes;
 XMC_FN xmc_u32 xmc_lane(void) {
   xmc_u32 lane;

@@ -55,6 +55,15 @@ XMC_FN xmc_u64 xmc_group_work_item(void) {
 }
 #endif
 
+#if XMC_TRACE && !XMC_NVIDIA
+#if defined(cl_khr_kernel_clock) && defined(__opencl_c_kernel_clock_scope_device)
+#pragma OPENCL EXTENSION cl_khr_kernel_clock : enable
+XMC_FN xmc_u64 xmc_clock(void) { return clock_read_device(); }
+#else
+XMC_FN xmc_u64 xmc_clock(void) { return 0; }
+#endif
+#endif
+
 #ifndef XMC_HAS_SLOT
 /* On GPUs groups that run at the same time are usually near each other. On CPU devices a slot belongs to a thread, whose
  * caches hold its blocks, and an address on the thread's stack tells the threads apart: their stacks lie a MiB or more from

@@ -7,6 +7,9 @@
 #define XMC_INIT_CL
 #include "fifo.cl"
 #include "../pages/memoryblock.cl"
+#if XMC_TRACE
+#include "../layout/ring.h"
+#endif
 
 /* Pages of a span that are present, as a mask */
 XMC_FN xmc_u64 xmc_span_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
@@ -38,6 +41,19 @@ XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 set, 
   }
 }
 
+#if XMC_TRACE
+/* No event was recorded. */
+XMC_FN void xmc_init_ring(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
+  if (heap->trace_records && i == 0)
+    xmc_trace_ring_of(heap)->taken = 0;
+  for (; i < heap->trace_records; i += n)
+    xmc_trace_record_of(heap, i)->state = 0;
+}
+#define XMC_INIT_RING(heap, i, n) xmc_init_ring(heap, i, n)
+#else
+#define XMC_INIT_RING(heap, i, n) ((void)0)
+#endif
+
 XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
   XMC_GLOBAL xmc_fifo *fifos = (XMC_GLOBAL xmc_fifo *)heap;
   xmc_u32 slabs = XMC_SLAB_WORDS - 1u + heap->pages, words = slabs + heap->spans * XMC_SPAN_WORDS, c, k, w;
@@ -60,6 +76,7 @@ XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
     *xmc_next_hint(heap, w) = 0;
   for (w = i; w < words; w += n)
     *xmc_word_of(heap, w - slabs) = XMC_WORD_RETIRED;
+  XMC_INIT_RING(heap, i, n);
 }
 
 /* Page 0 at a multiple of a page in this device's addresses; the layout leaves room for it. With XMC_DATA_STAYS added to

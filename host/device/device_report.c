@@ -8,7 +8,8 @@
 
 /* What heaps and programs are like on a device that can be used */
 static void xmc_print_path(FILE *file, cl_context context, const xmc_probe *probe) {
-  static const xmc_settings plain = {XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0, 0};
+  static const xmc_settings plain = {
+      XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0, 0, 0, 1};
   char options[XMC_OPTIONS_BYTES], a[XMC_TEXT_BYTES], b[XMC_TEXT_BYTES];
   size_t least = 0, most = 0;
   fprintf(file, "lanes    %s\n",

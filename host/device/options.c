@@ -48,9 +48,9 @@ void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, cha
   snprintf(options, XMC_OPTIONS_BYTES,
            "-cl-std=%s -cl-kernel-arg-info -DXMC_NVIDIA=%d -DXMC_NVIDIA_REDUX=%d -DXMC_C11_ATOMICS=%d "
            "-DXMC_SIMT=%d "
-           "-DXMC_HAS_SUBGROUPS=%d -DXMC_COALESCING=%d -DXMC_DEBUG=%d -DXMC_PROGRAM_SCOPE=%d",
+           "-DXMC_HAS_SUBGROUPS=%d -DXMC_COALESCING=%d -DXMC_DEBUG=%d -DXMC_TRACE=%d -DXMC_PROGRAM_SCOPE=%d",
            probe->std, probe->nvidia, probe->redux, probe->c11, probe->simt, probe->subgroups,
-           settings->coalescing, settings->debug, probe->program_scope);
+           settings->coalescing, settings->debug, settings->trace_records != 0, probe->program_scope);
   if (probe->race_checker)
     xmc_add_option(options, "-DXMC_LOAD_BY_RMW=1");
   /* Host threads may work on a heap in fine-grained memory at the same time as kernels. */

@@ -42,7 +42,8 @@ static char *xmc_device_string(cl_device_id device, cl_device_info name) {
 
 /* Tries the path that probe's fields describe, in OpenCL C `std`. */
 static int xmc_path_works(const xmc_bench *bench, const char *std, const char *path) {
-  static const xmc_settings plain = {XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0, 0};
+  static const xmc_settings plain = {
+      XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0, 0, 0, 1};
   xmc_probe *probe = bench->probe;
   char options[XMC_OPTIONS_BYTES];
   snprintf(probe->std, sizeof probe->std, "%s", std);
@@ -101,7 +102,8 @@ static int xmc_scope_is_declared(cl_device_id device, cl_uint version) {
 }
 
 static void xmc_choose_svm(const xmc_bench *bench, cl_uint version) {
-  static const xmc_settings fine = {XMC_BACKING_SVM_FINE, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0, 0};
+  static const xmc_settings fine = {
+      XMC_BACKING_SVM_FINE, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0, 0, 0, 1};
   xmc_probe *probe = bench->probe;
   char options[XMC_OPTIONS_BYTES];
   if (!probe->svm) {
@@ -125,7 +127,8 @@ static void xmc_choose_svm(const xmc_bench *bench, cl_uint version) {
 
 /* Variables at program scope, for the default heap: an option of OpenCL C 3.0 */
 static void xmc_choose_program_scope(const xmc_bench *bench, cl_uint version) {
-  static const xmc_settings plain = {XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0, 0};
+  static const xmc_settings plain = {
+      XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0, 0, 0, 1};
   static const char *const says[] = {"do not keep an address", "keep its address unless they are weak",
                                      "keep its address"};
   xmc_probe *probe = bench->probe;

@@ -4,8 +4,20 @@
 #include "internal.h"
 #include <string.h>
 
+void xmc_copy_geometry(xmcHeap *to, const xmcHeap *from) {
+  memcpy(to, from, XMC_GEOMETRY_BYTES);
+  memcpy((char *)to + XMC_GEOMETRY_RING, (const char *)from + XMC_GEOMETRY_RING,
+         sizeof *to - XMC_GEOMETRY_RING);
+}
+
+int xmc_same_geometry(const xmcHeap *a, const xmcHeap *b) {
+  return memcmp(a, b, XMC_GEOMETRY_BYTES) == 0 &&
+         memcmp((const char *)a + XMC_GEOMETRY_RING, (const char *)b + XMC_GEOMETRY_RING,
+                sizeof *a - XMC_GEOMETRY_RING) == 0;
+}
+
 int xmc_is_geometry_of(xmc_heap heap, const xmcHeap *header) {
-  return memcmp(header, &heap->header, XMC_GEOMETRY_BYTES) == 0;
+  return xmc_same_geometry(header, &heap->header);
 }
 
 cl_int xmc_arena_queue(xmc_heap heap, cl_command_queue queue, cl_command_queue *use) {

@@ -35,6 +35,9 @@ static const struct {
      "the kernel as an argument"},
     {XMC_HEAP_IS_DEBUG,
      "XMC_HEAP_IS_DEBUG: the heap was made with XMC_HEAP_DEBUG; host calls do not serve such heaps"},
+    {XMC_HEAP_NOT_TRACED,
+     "XMC_HEAP_NOT_TRACED: the heap was made without XMC_HEAP_TRACE_BYTES, so that nothing "
+     "was recorded"},
     {XMC_FILE_UNUSABLE, "XMC_FILE_UNUSABLE: the file cannot be opened, read or written; errno says why"},
     {XMC_FILE_NOT_REGULAR, "XMC_FILE_NOT_REGULAR: the path names a folder, device, pipe or socket; heaps are "
                            "kept in regular files"},

@@ -92,7 +92,7 @@ static cl_int xmc_plan_as(xmc_heap heap, const xmcHeap *header) {
   if (header->bytes > heap->probe.max_bytes)
     return XMC_HEAP_TOO_LARGE;
   heap->header = *header;
-  memcpy(&heap->initial, header, XMC_GEOMETRY_BYTES);
+  xmc_copy_geometry(&heap->initial, header);
   heap->initial.magic = 0;
   heap->initial.data = xmc_layout_tables_end(header);
   return CL_SUCCESS;

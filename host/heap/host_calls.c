@@ -6,9 +6,11 @@
  *   any other                   between map and unmap             between them
  *
  * There is no second allocator: cl/xmalloc.cl with cl/platform/host.h is what runs here, each thread a
- * work-item of its own. Arenas hold no addresses, so that the host's view may lie anywhere; only alignments
+ * work-item of its own. On traced heaps it records what the calls do. Arenas hold no addresses, so that the host's view may lie anywhere; only alignments
  * are of real addresses.
  */
+#define XMC_TRACE 1 /* a heap without a ring is asked for it after each call, and no more */
+#define XMC_SITE xmc_debug_site("<host>", 0)
 #include "internal.h"
 #include "../../cl/xmalloc.cl"
 
@@ -87,7 +89,7 @@ void *xmcHostRealloc(xmc_heap heap, void *ptr, size_t size, cl_int *errcode_ret)
   void *block = NULL;
   size_t old = call.arena && ptr ? xmcUsableSize(call.arena, ptr) : 0;
   if (old && size) {
-    block = xmc_realloc_live(call.arena, ptr, old, size);
+    block = xmc_trace_realloc_live(call.arena, ptr, old, size, XMC_SITE);
   } else if (call.arena) {
     call.status = ptr && !old ? CL_INVALID_VALUE : CL_SUCCESS;
     block = xmcRealloc(call.arena, ptr, size); /* allocates, frees, or counts a bad free */
@@ -131,18 +133,18 @@ void *xmcHostRegionMalloc(xmc_heap heap, xmcRegion region, size_t size, cl_int *
   return xmc_host_result(block, size != 0, call.status, errcode_ret);
 }
 
-static cl_int xmc_host_region(xmc_heap heap, xmcRegion region, void (*core)(xmcHeap *, xmcRegion)) {
+static cl_int xmc_host_region(xmc_heap heap, xmcRegion region, void (*core)(xmcHeap *, xmcRegion, xmc_u32)) {
   xmc_host_call call = xmc_host_enter(heap);
   if (call.arena)
-    core(call.arena, region);
+    core(call.arena, region, XMC_SITE);
   xmc_host_leave(&call);
   return call.status;
 }
 cl_int xmcHostRegionFree(xmc_heap heap, xmcRegion region) {
-  return xmc_host_region(heap, region, xmcRegionFree);
+  return xmc_host_region(heap, region, xmc_trace_region_free);
 }
 cl_int xmcHostRegionReset(xmc_heap heap, xmcRegion region) {
-  return xmc_host_region(heap, region, xmcRegionReset);
+  return xmc_host_region(heap, region, xmc_trace_region_reset);
 }
 
 size_t xmcHostRegionBytes(xmc_heap heap, xmcRegion region) {

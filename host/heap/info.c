@@ -38,6 +38,12 @@ static int xmc_property(xmc_heap heap, xmc_heap_info name, xmc_heap_properties *
   case XMC_HEAP_MAX_BYTES:
     *value = (xmc_heap_properties)heap->initial.max_bytes;
     return 1;
+  case XMC_HEAP_TRACE_BYTES:
+    *value = (xmc_heap_properties)xmc_ring_bytes(heap->initial.trace_records);
+    return 1;
+  case XMC_HEAP_TRACE_EVERY:
+    *value = (xmc_heap_properties)heap->settings.trace_every;
+    return 1;
   default:
     return 0;
   }

@@ -93,7 +93,9 @@ typedef struct xmc_settings {
   long long fifos; /* XMC_FIFOS_DEFAULT or a number */
   xmc_u32 fifo_start;
   int debug;
-  xmc_u64 max_bytes; /* 0: the heap cannot grow */
+  xmc_u64 max_bytes;     /* 0: the heap cannot grow */
+  xmc_u32 trace_records; /* of the ring; 0: the heap is not traced */
+  xmc_u32 trace_every;
 } xmc_settings;
 
 /* Writes the build options to `options`, XMC_OPTIONS_BYTES long. */
@@ -196,8 +198,12 @@ struct _xmc_heap {
 };
 #define XMC_HEAP_TAG 0x786d635f68656170ull
 
-/* The counters are all of the header that changes after creation. */
+/* The counters are all of the header that changes after creation: what stands before them, and where the ring lies, stay. */
 #define XMC_GEOMETRY_BYTES offsetof(xmcHeap, failed_requests)
+#define XMC_GEOMETRY_RING offsetof(xmcHeap, trace)
+/* Copies all but the counters, and compares it (arena_io.c). */
+void xmc_copy_geometry(xmcHeap *to, const xmcHeap *from);
+int xmc_same_geometry(const xmcHeap *a, const xmcHeap *b);
 
 /* XMC_INVALID_HEAP unless `heap` is one. */
 cl_int xmc_check_handle(xmc_heap heap);

@@ -8,10 +8,13 @@
  * heap (on GPUs, where they are carved to fit, 1/60 of it, as a rule), and all classes together leave a part of
  * it even if every FIFO of every class is used.
  *
+ * A traced heap has its ring of events behind the tables, before page 0.
+ *
  * A heap that can grow has all this as for its largest size from the beginning, so that growing moves no table; a smaller
  * arena has the tables and as many of the pages as it has room for.
  */
 #include "layout.h"
+#include "../../cl/layout/ring.h"
 #include "../../cl/layout/size_class.cl"
 #include <stddef.h>
 #include <string.h>
@@ -22,6 +25,7 @@ _Static_assert(offsetof(xmcHeap, magic) == 0 && offsetof(xmcHeap, data) == 8 &&
                    offsetof(xmcHeap, pages) == 28,
                "the header begins otherwise");
 _Static_assert(sizeof(xmcHeap) <= XMC_HEADER_BYTES, "the header is too large");
+_Static_assert(offsetof(xmc_trace_ring, records) == XMC_TRACE_RING_HEAD, "the ring begins otherwise");
 
 #define XMC_MIN_PAGES 4u
 /* The least in a heap that can grow: the longest run of a Superblock is a place to look at in each (xmc_run_search). */
@@ -57,6 +61,30 @@ static uint64_t most_share(uint32_t cls, int simt, int own, uint64_t bytes) {
   return simt ? pages * XMC_PAGE_BYTES : 64u * superblock_bytes(cls);
 }
 
+/* ---- the ring ---- */
+
+xmc_u64 xmc_ring_bytes(xmc_u32 records) {
+  return records ? XMC_TRACE_RING_HEAD + (xmc_u64)records * sizeof(xmc_trace_record) : 0;
+}
+
+xmc_u32 xmc_ring_records(xmc_u64 bytes) {
+  xmc_u32 records = XMC_TRACE_MOST_RECORDS;
+  while (records >= XMC_TRACE_LEAST_RECORDS && xmc_ring_bytes(records) > bytes)
+    records /= 2u;
+  return records >= XMC_TRACE_LEAST_RECORDS ? records : 0;
+}
+
+static uint64_t words_end(const xmcHeap *h) {
+  return align_up(h->words + 8u * (uint64_t)h->spans * XMC_SPAN_WORDS, 128);
+}
+
+static int ring_is_right(const xmcHeap *h) {
+  if (!h->trace_records)
+    return h->trace == 0 && h->trace_every == 0;
+  return h->trace_records >= XMC_TRACE_LEAST_RECORDS && h->trace_records <= XMC_TRACE_MOST_RECORDS &&
+         (h->trace_records & (h->trace_records - 1u)) == 0 && h->trace_every > 0;
+}
+
 /* Places every table for this many pages; returns the offset of the data. */
 static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
   uint64_t at = XMC_FIRST_FIFO((uint64_t)h->own) * sizeof(xmc_fifo);
@@ -75,11 +103,12 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
   at = align_up(at + 12u * (uint64_t)pages, 64);                   /* the entries, and as many hints */
   at = align_up(at + 8u * ((uint64_t)pages + XMC_SLAB_WORDS), 64); /* the slabs' words, downwards */
   h->words = at;
+  h->trace = h->trace_records ? words_end(h) : 0;
   return xmc_layout_tables_end(h);
 }
 
 uint64_t xmc_layout_tables_end(const xmcHeap *h) {
-  return align_up(h->words + 8u * (uint64_t)h->spans * XMC_SPAN_WORDS, 128);
+  return align_up(words_end(h) + xmc_ring_bytes(h->trace_records), 128);
 }
 
 /* With room to align page 0 in any address space */
@@ -125,6 +154,8 @@ int xmc_layout(xmcHeap *h, uint64_t arena, const xmc_layout_request *request) {
   h->fifo_start = request->fifo_start;
   h->coalescing = request->coalescing;
   h->debug = request->debug;
+  h->trace_records = request->trace_records;
+  h->trace_every = request->trace_records ? request->trace_every : 0;
 
   /* The most pages that fit, with room to align page 0 in any address space. */
   if (high > XMC_MAX_PAGES)
@@ -183,7 +214,7 @@ int xmc_layout_is_consistent(const xmcHeap *h) {
   xmcHeap placed = *h;
   uint64_t fifos, tables;
   int k;
-  if (!ranges_are_right(h) || (fifos = count_fifos(h)) > h->max_bytes / sizeof(xmc_fifo))
+  if (!ranges_are_right(h) || !ring_is_right(h) || (fifos = count_fifos(h)) > h->max_bytes / sizeof(xmc_fifo))
     return 0;
   tables = place_tables(&placed, h->pages + 1u, fifos); /* one page more must not fit */
   if (h->pages < XMC_MAX_PAGES && tables + (h->pages + 2u) * (uint64_t)XMC_PAGE_BYTES <= h->max_bytes)
@@ -193,7 +224,7 @@ int xmc_layout_is_consistent(const xmcHeap *h) {
     if (placed.index[k] != h->index[k])
       return 0;
   return h->geometry == xmc_geometry_number(h) && placed.spans == h->spans &&
-         placed.page_map == h->page_map && placed.words == h->words &&
+         placed.page_map == h->page_map && placed.words == h->words && placed.trace == h->trace &&
          memcmp(placed.bitmaps, h->bitmaps, sizeof h->bitmaps) == 0 && h->data >= tables &&
          h->data - tables < XMC_PAGE_BYTES && h->data % 16u == 0 && sizes_are_right(h);
 }

@@ -24,6 +24,12 @@ static int xmc_set_property(xmc_settings *settings, xmc_heap_properties name, xm
   case XMC_HEAP_MAX_BYTES:
     settings->max_bytes = (xmc_u64)value;
     return value >= 0;
+  case XMC_HEAP_TRACE_BYTES:
+    settings->trace_records = value > 0 ? xmc_ring_records((xmc_u64)value) : 0;
+    return value == 0 || settings->trace_records > 0;
+  case XMC_HEAP_TRACE_EVERY:
+    settings->trace_every = (xmc_u32)value;
+    return value > 0 && (uint64_t)value <= 0xffffffffu;
   default:
     return 0;
   }
@@ -33,11 +39,21 @@ cl_int xmc_read_properties(const xmc_heap_properties *properties, const xmc_imag
                            xmc_settings *settings) {
   const xmc_heap_properties *p, *q;
   xmc_settings own;
-  *settings = (xmc_settings){XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0, 0};
+  *settings = (xmc_settings){.backing = XMC_BACKING_BUFFER,
+                             .coalescing = XMC_COALESCE_CLASS,
+                             .fifos = XMC_FIFOS_DEFAULT,
+                             .trace_every = 1};
   if (image)
-    *settings =
-        (xmc_settings){XMC_BACKING_BUFFER,        (int)image->header->coalescing, image->fifos,
-                       image->header->fifo_start, (int)image->header->debug,      image->header->max_bytes};
+    *settings = (xmc_settings){
+        XMC_BACKING_BUFFER,
+        (int)image->header->coalescing,
+        image->fifos,
+        image->header->fifo_start,
+        (int)image->header->debug,
+        image->header->max_bytes,
+        image->header->trace_records,
+        image->header->trace_records ? image->header->trace_every : 1u,
+    };
   own = *settings;
   for (p = properties; p && *p; p += 2) {
     for (q = properties; q != p; q += 2)
@@ -48,7 +64,8 @@ cl_int xmc_read_properties(const xmc_heap_properties *properties, const xmc_imag
   }
   if (image && (own.coalescing != settings->coalescing || own.fifos != settings->fifos ||
                 own.fifo_start != settings->fifo_start || own.debug != settings->debug ||
-                own.max_bytes != settings->max_bytes))
+                own.max_bytes != settings->max_bytes || own.trace_records != settings->trace_records ||
+                own.trace_every != settings->trace_every))
     return CL_INVALID_PROPERTY;
   return CL_SUCCESS;
 }
@@ -80,6 +97,8 @@ static int xmc_fits(const xmc_probe *probe, const xmc_settings *settings, uint64
   request.debug = (xmc_u32)settings->debug;
   request.simt = probe->simt;
   request.max_bytes = settings->max_bytes;
+  request.trace_records = settings->trace_records;
+  request.trace_every = settings->trace_every;
   return xmc_layout(header, bytes, &request);
 }
 

@@ -89,12 +89,14 @@ cl_int xmc_debug_read(xmc_heap heap, cl_command_queue queue, xmcHeap *meta, xmc_
   return reader.window.status;
 }
 
-/* What xmcCreateProgramWithSource calls a user's source is the one name the host knows. */
+/* What xmcCreateProgramWithSource calls a user's source is the one name of a file the host knows; host calls have none. */
 const char *xmc_debug_file(xmc_u32 site, char *name) {
   if (site == 0)
     return NULL;
   if ((site ^ xmc_debug_site("<kernel>", 0)) >> 16 == 0)
     return "<kernel>";
+  if ((site ^ xmc_debug_site("<host>", 0)) >> 16 == 0)
+    return "<host>";
   snprintf(name, 32, "file 0x%04x", site >> 16);
   return name;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What a heap holds, as text: statistics, leaks and the map, to a stream or to memory. */
+/* What a heap holds, as text: statistics, leaks, the map and the trace, to a stream or to memory. */
 #include "inspect.h"
 #include "memory_stream.h"
+#include "trace/trace.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,16 @@ static cl_int write_map(xmcHeap *meta, const xmc_debug_block *debug, void *file)
   return CL_SUCCESS;
 }
 
+#define XMC_TRACE_WRITER(name, text) \
+  static cl_int name(xmcHeap *meta, const xmc_debug_block *debug, void *file) { \
+    (void)debug; \
+    return text(meta, file); \
+  }
+XMC_TRACE_WRITER(write_chrome, xmc_trace_chrome)
+XMC_TRACE_WRITER(write_folded, xmc_trace_folded)
+XMC_TRACE_WRITER(write_allocations, xmc_trace_allocations)
+XMC_TRACE_WRITER(write_top, xmc_trace_top)
+
 static xmc_meta_visitor writer_of(xmc_heap_text what) {
   switch (what) {
   case XMC_TEXT_STATS_TABLE:
@@ -45,6 +56,14 @@ static xmc_meta_visitor writer_of(xmc_heap_text what) {
     return write_leaks;
   case XMC_TEXT_MAP_SVG:
     return write_map;
+  case XMC_TRACE_CHROME:
+    return write_chrome;
+  case XMC_TRACE_FOLDED:
+    return write_folded;
+  case XMC_TRACE_FOLDED_ALLOCATIONS:
+    return write_allocations;
+  case XMC_TRACE_TOP:
+    return write_top;
   default:
     return NULL;
   }
@@ -73,6 +92,12 @@ cl_int xmcWriteHeapStats(xmc_heap heap, cl_command_queue queue, FILE *file) {
 
 cl_int xmcWriteHeapMap(xmc_heap heap, cl_command_queue queue, FILE *file) {
   return xmc_write_text(heap, queue, XMC_TEXT_MAP_SVG, file);
+}
+
+cl_int xmcWriteTrace(xmc_heap heap, cl_command_queue queue, FILE *file, xmc_trace_format format) {
+  if (format < XMC_TRACE_CHROME || format > XMC_TRACE_TOP)
+    return CL_INVALID_VALUE;
+  return xmc_write_text(heap, queue, format, file);
 }
 
 /* ---- to memory ---- */

@@ -24,7 +24,7 @@ cl_int xmc_walk_open(xmc_heap heap, cl_command_queue queue, xmcHeap **meta, int 
     xmc_note_events(heap, copy);
   if (intact)
     *intact = same;
-  memcpy(copy, &heap->header, XMC_GEOMETRY_BYTES);
+  xmc_copy_geometry(copy, &heap->header);
   *meta = copy;
   return CL_SUCCESS;
 }

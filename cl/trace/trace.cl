@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* Traced calls: the public calls, and a record of each in the heap's ring (layout/ring.h).
+ *
+ * Only programs for heaps with a ring (XMC_HEAP_TRACE_BYTES) have this file; in others nothing of it is compiled. The calls
+ * themselves stay what they are: site.h puts the functions below in their place, at any debug level.
+ *
+ *   a request   is recorded after it got its block        so that of two owners of one place the records stand in the order
+ *   a free      is recorded before the block is free      in which they had it
+ *
+ * Which events are recorded depends on the block's place: with XMC_HEAP_TRACE_EVERY n a hash chooses one place in n, and all that
+ * begins and ends there is recorded. So a block's request and its free are both in the trace or neither is.
+ * Of what has no place (failed requests, bad frees) a hash of the work-item and the number asked for chooses one in n. Regions are
+ * all recorded: they are few.
+ *
+ * Cost of a recorded event: one fetch-add on a word that all callers share, one CAS and 48 bytes written; requests and frees also
+ * look their block up, to know its size.
+ */
+#ifndef XMC_TRACE_CL
+#define XMC_TRACE_CL
+#include "../calls/debug_header.h"
+#include "../layout/ring.h"
+#include "../regions/calls.cl"
+
+/* The calls of this debug level, with the site of the caller */
+#if XMC_DEBUG
+#define xmc_site_malloc(heap, size, site) xmc_debug_malloc(heap, size, site)
+#define xmc_site_calloc(heap, count, size, site) xmc_debug_calloc(heap, count, size, site)
+#define xmc_site_aligned(heap, alignment, size, site) xmc_debug_aligned(heap, alignment, size, site)
+#define xmc_site_move(heap, ptr, old, size, site) xmc_debug_move(heap, xmc_caller(), ptr, old, size, site)
+#define xmc_site_region_malloc(heap, region, size, site) xmc_debug_region_malloc(heap, region, size, site)
+#else
+#define xmc_site_malloc(heap, size, site) xmcMalloc(heap, size)
+#define xmc_site_calloc(heap, count, size, site) xmcCalloc(heap, count, size)
+#define xmc_site_aligned(heap, alignment, size, site) xmcAlignedAlloc(heap, alignment, size)
+#define xmc_site_move(heap, ptr, old, size, site) xmc_move_block(heap, xmc_caller(), ptr, old, size)
+#define xmc_site_region_malloc(heap, region, size, site) xmcRegionMalloc(heap, region, size)
+#endif
+
+/* ---- records ---- */
+
+/* Is this number of an event that is to be recorded, where one in `every` is? */
+XMC_FN int xmc_trace_is_sampled(xmc_u64 number, xmc_u32 every) {
+  return xmc_mul_high64((number ^ number >> 32) * 0x9e3779b97f4a7c15u, every) == 0;
+}
+
+/* Writes an event into the ring, or loses it: ring.h says when. */
+XMC_DEBUG_FN void xmc_trace_write(XMC_GLOBAL xmcHeap *heap, xmc_u64 what, xmc_u64 size, xmc_u64 room,
+                                  xmc_u32 site, xmc_u32 item) {
+  xmc_u64 place = xmc_add_relaxed64(&xmc_trace_ring_of(heap)->taken, 1), whole = xmc_trace_state(place), old;
+  XMC_GLOBAL xmc_trace_record *record = xmc_trace_record_of(heap, place);
+  old = xmc_load_relaxed64(&record->state);
+  if ((old & 1u) || old > whole || xmc_cas_acquire64(&record->state, old, whole | 1u) != old)
+    return;
+  xmc_store_relaxed64(&record->time, xmc_clock());
+  xmc_store_relaxed64(&record->what, what);
+  xmc_store_relaxed64(&record->size, size);
+  xmc_store_relaxed64(&record->room, room);
+  xmc_store_relaxed32(&record->site, site);
+  xmc_store_relaxed32(&record->item, item);
+  xmc_store_release64(&record->state, whole);
+}
+
+XMC_FN int xmc_trace_is_on(XMC_GLOBAL xmcHeap *heap) {
+  return xmc_heap_is_ours(heap) && heap->trace_records != 0;
+}
+XMC_FN xmc_u32 xmc_trace_track_of(xmc_u32 me) { return xmc_slot_hint(me, 0x10000u); }
+
+/* Bytes of a live block, as the statistics count them: the whole plain block in debug heaps. 0: it is none. */
+XMC_DEBUG_FN xmc_u64 xmc_trace_room(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+#if XMC_DEBUG
+  xmc_debug_at header = xmc_debug_header_of(heap, ptr);
+  xmc_u64 extent;
+  if (!header || !xmc_debug_says(heap, XMC_DEBUG_LIVE, header))
+    return 0;
+  extent = xmc_debug_extent_at(header);
+  return xmc_debug_room(heap, (XMC_GLOBAL char *)ptr, xmc_debug_size(extent), xmc_debug_front(extent));
+#else
+  return xmcUsableSize(heap, ptr);
+#endif
+}
+
+/* What has no place: a request for `size` bytes that got NULL, or a bad free */
+XMC_DEBUG_FN void xmc_trace_mistake(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 kind, xmc_u64 size,
+                                    xmc_u32 site, xmc_u64 item) {
+  if (xmc_trace_is_sampled(item * 31u + size, heap->trace_every))
+    xmc_trace_write(heap, xmc_trace_what(kind, xmc_trace_track_of(me), 0), size, 0, site, (xmc_u32)item);
+}
+
+/* A block's begin or end. `room`: its bytes; of a region's block, the region */
+XMC_DEBUG_FN void xmc_trace_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 kind, XMC_GLOBAL void *ptr,
+                                  xmc_u64 size, xmc_u64 room, xmc_u32 site, xmc_u32 item) {
+  xmc_u64 ref = xmc_arena_offset(heap, ptr);
+  if (xmc_trace_is_sampled(ref >> 4, heap->trace_every))
+    xmc_trace_write(heap, xmc_trace_what(kind, xmc_trace_track_of(me), ref), size, room, site, item);
+}
+
+/* After a request for `size` bytes: its block, or NULL */
+XMC_DEBUG_FN void xmc_trace_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *block, xmc_u64 size,
+                                xmc_u32 site, xmc_u64 item) {
+  if (!xmc_trace_is_on(heap))
+    return;
+  if (block)
+    xmc_trace_block(heap, me, XMC_TRACE_MALLOC, block, size, xmc_trace_room(heap, block), site,
+                    (xmc_u32)item);
+  else if (size > 0)
+    xmc_trace_mistake(heap, me, XMC_TRACE_FAILURE, size, site, item);
+}
+
+/* Before a free */
+XMC_DEBUG_FN void xmc_trace_freed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr, xmc_u32 site,
+                                  xmc_u64 item) {
+  xmc_u64 room;
+  if (!ptr || !xmc_trace_is_on(heap))
+    return;
+  room = xmc_trace_room(heap, ptr);
+  if (room)
+    xmc_trace_block(heap, me, XMC_TRACE_FREE, ptr, 0, room, site, (xmc_u32)item);
+  else
+    xmc_trace_mistake(heap, me, XMC_TRACE_BAD_FREE, 0, site, item);
+}
+
+/* ---- the calls: as those of xmalloc.cl and regions/calls.cl ---- */
+
+XMC_FN XMC_GLOBAL void *xmc_trace_malloc(XMC_GLOBAL xmcHeap *heap, size_t size, xmc_u32 site) {
+  XMC_GLOBAL void *block = xmc_site_malloc(heap, size, site);
+  XMC_OWN(heap);
+  xmc_trace_got(heap, xmc_caller(), block, size, site, xmc_work_item());
+  return block;
+}
+
+XMC_FN void xmc_trace_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, xmc_u32 site) {
+  XMC_OWN(heap);
+  xmc_trace_freed(heap, xmc_caller(), ptr, site, xmc_work_item());
+  xmcFree(heap, ptr);
+}
+
+XMC_FN XMC_GLOBAL void *xmc_trace_calloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t size, xmc_u32 site) {
+  XMC_GLOBAL void *block = xmc_site_calloc(heap, count, size, site);
+  size_t bytes = count * size;
+  if (xmc_mul_high64(count, size) != 0 || bytes != (xmc_u64)count * size)
+    bytes = ~(size_t)0;
+  XMC_OWN(heap);
+  xmc_trace_got(heap, xmc_caller(), block, bytes, site, xmc_work_item());
+  return block;
+}
+
+XMC_FN XMC_GLOBAL void *xmc_trace_aligned_alloc(XMC_GLOBAL xmcHeap *heap, size_t alignment, size_t size,
+                                                xmc_u32 site) {
+  XMC_GLOBAL void *block = xmc_site_aligned(heap, alignment, size, site);
+  XMC_OWN(heap);
+  xmc_trace_got(heap, xmc_caller(), block, size, site, xmc_work_item());
+  return block;
+}
+
+/* The realloc of a live block of `old` usable bytes to `size` bytes, neither of them 0. Both records stand before the old block is
+ * freed, if it is: then its place may get another owner. */
+XMC_FN XMC_GLOBAL void *xmc_trace_realloc_live(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t old,
+                                               size_t size, xmc_u32 site) {
+  int on = xmc_trace_is_on(heap);
+  xmc_u64 room = on ? xmc_trace_room(heap, ptr) : 0;
+  XMC_GLOBAL void *to = xmc_site_move(heap, ptr, old, size, site);
+  xmc_u32 item = (xmc_u32)xmc_work_item();
+  if (!to) {
+    xmc_count_failure(heap, size);
+    xmc_trace_got(heap, xmc_caller(), 0, size, site, xmc_work_item());
+    return 0;
+  }
+  if (on) {
+    xmc_trace_block(heap, xmc_caller(), XMC_TRACE_REALLOC_FREE, ptr, 0, room, site, item);
+    xmc_trace_block(heap, xmc_caller(), XMC_TRACE_REALLOC_MALLOC, to, size, xmc_trace_room(heap, to), site,
+                    item);
+  }
+  if (to != ptr)
+    xmcFree(heap, ptr);
+  return to;
+}
+
+XMC_FN XMC_GLOBAL void *xmc_trace_realloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t size,
+                                          xmc_u32 site) {
+  size_t old;
+  XMC_OWN(heap);
+  if (!ptr)
+    return xmc_trace_malloc(heap, size, site);
+  old = size > 0 ? xmcUsableSize(heap, ptr) : 0;
+  if (old)
+    return xmc_trace_realloc_live(heap, ptr, old, size, site);
+  xmc_trace_free(heap, ptr, site);
+  return 0;
+}
+
+/* A region's begin or end, or what is no region */
+XMC_DEBUG_FN void xmc_trace_region(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 kind, xmcRegion region,
+                                   xmc_u32 site, xmc_u64 item) {
+  if (!xmc_trace_is_on(heap))
+    return;
+  if (region && xmc_region_is_live(heap, region))
+    xmc_trace_write(heap, xmc_trace_what(kind, xmc_trace_track_of(me), 0), 0, region, site, (xmc_u32)item);
+  else if (kind == XMC_TRACE_REGION_CREATE)
+    xmc_trace_mistake(heap, me, XMC_TRACE_FAILURE, XMC_REGION_PAGES * XMC_PAGE_BYTES, site, item);
+  else if (region)
+    xmc_trace_mistake(heap, me, XMC_TRACE_BAD_FREE, 0, site, item);
+}
+
+/* After a request in a region: its block, or NULL */
+XMC_DEBUG_FN void xmc_trace_region_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region,
+                                       XMC_GLOBAL void *block, xmc_u64 size, xmc_u32 site, xmc_u64 item) {
+  if (!xmc_trace_is_on(heap))
+    return;
+  if (block)
+    xmc_trace_block(heap, me, XMC_TRACE_REGION_MALLOC, block, size, region, site, (xmc_u32)item);
+  else if (size > 0)
+    xmc_trace_mistake(heap, me, xmc_region_is_live(heap, region) ? XMC_TRACE_FAILURE : XMC_TRACE_BAD_FREE,
+                      size, site, item);
+}
+
+XMC_FN xmcRegion xmc_trace_region_create_for(XMC_GLOBAL xmcHeap *heap, xmc_u32 sub_groups, xmc_u32 site) {
+  xmcRegion region = xmcRegionCreateFor(heap, sub_groups);
+  XMC_OWN(heap);
+  xmc_trace_region(heap, xmc_caller(), XMC_TRACE_REGION_CREATE, region, site, xmc_work_item());
+  return region;
+}
+XMC_FN xmcRegion xmc_trace_region_create(XMC_GLOBAL xmcHeap *heap, xmc_u32 site) {
+  return xmc_trace_region_create_for(heap, xmc_heap_is_ours(heap) ? xmc_heap_lanes(heap) : 0, site);
+}
+
+XMC_FN XMC_GLOBAL void *xmc_trace_region_malloc(XMC_GLOBAL xmcHeap *heap, xmcRegion region, size_t size,
+                                                xmc_u32 site) {
+  XMC_GLOBAL void *block = xmc_site_region_malloc(heap, region, size, site);
+  XMC_OWN(heap);
+  xmc_trace_region_got(heap, xmc_caller(), region, block, size, site, xmc_work_item());
+  return block;
+}
+
+XMC_FN void xmc_trace_region_free(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u32 site) {
+  XMC_OWN(heap);
+  xmc_trace_region(heap, xmc_caller(), XMC_TRACE_REGION_FREE, region, site, xmc_work_item());
+  xmcRegionFree(heap, region);
+}
+XMC_FN void xmc_trace_region_reset(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u32 site) {
+  XMC_OWN(heap);
+  xmc_trace_region(heap, xmc_caller(), XMC_TRACE_REGION_RESET, region, site, xmc_work_item());
+  xmcRegionReset(heap, region);
+}
+#endif

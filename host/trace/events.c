@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* From the ring to events that know their blocks. A ring may hold anything, as a file can say it: a record that is not the event of
+ * its place, or says what cannot be, is lost.
+ */
+#include "trace.h"
+#include "inspect/text.h"
+#include "../../cl/calls/debug_header.h"
+#include "../../cl/layout/size_class.cl"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the ring ---- */
+
+/* The event of this place; 0 if it is lost */
+static int read_event(xmcHeap *meta, xmc_u64 place, xmc_trace_event *event) {
+  const xmc_trace_record *record = xmc_trace_record_of(meta, place);
+  xmc_u32 kind = xmc_trace_kind(record->what);
+  if (record->state != xmc_trace_state(place) || kind == 0 || kind >= XMC_TRACE_KINDS)
+    return 0;
+  *event = (xmc_trace_event){.time = record->time,
+                             .ref = xmc_trace_ref(record->what),
+                             .size = record->size,
+                             .room = record->room,
+                             .site = record->site,
+                             .item = record->item,
+                             .track = (uint16_t)xmc_trace_track(record->what),
+                             .kind = (uint8_t)kind};
+  if (xmc_trace_begins(event) && event->size > meta->bytes)
+    return 0;
+  return kind == XMC_TRACE_REGION_MALLOC || !(xmc_trace_begins(event) || xmc_trace_ends(event)) ||
+         event->room <= meta->bytes;
+}
+
+/* Times of sub-groups are not in the order in which they took their places; a text is read in one order. What has no time, as
+ * host calls, happened when the event before it did. */
+static void order_times(xmc_trace *trace, const xmc_u64 *places) {
+  xmc_u64 first = 0, last = 0;
+  size_t i;
+  for (i = 0; i < trace->count; i++) {
+    xmc_trace_event *e = &trace->events[i];
+    if (e->time && !trace->clock) {
+      trace->clock = 1;
+      first = last = e->time;
+    }
+    last = e->time > last ? e->time : last;
+    e->time = last - first;
+  }
+  for (i = 0; i < trace->count && !trace->clock; i++)
+    trace->events[i].time = places[i] - places[0];
+}
+
+static cl_int read_ring(xmcHeap *meta, xmc_trace *trace) {
+  xmc_u64 n = meta->trace_records, place, *places;
+  xmc_u64 taken = xmc_trace_ring_of(meta)->taken;
+  n = taken < n ? taken : n;
+  trace->taken = taken;
+  trace->every = meta->trace_every;
+  trace->events = malloc((size_t)(n + 1u) * sizeof *trace->events);
+  places = malloc((size_t)(n + 1u) * sizeof *places);
+  if (!trace->events || !places) {
+    free(places);
+    return CL_OUT_OF_HOST_MEMORY;
+  }
+  for (place = taken - n; place != taken; place++)
+    if (read_event(meta, place, &trace->events[trace->count]))
+      places[trace->count++] = place;
+  trace->lost = taken - trace->count;
+  order_times(trace, places);
+  free(places);
+  return CL_SUCCESS;
+}
+
+/* ---- blocks: what lives at a reference, or in a region ---- */
+
+typedef struct xmc_trace_map {
+  xmc_u64 *keys;   /* + 1; 0: none */
+  xmc_u32 *values; /* 1 + index of an event; 0: nothing lives there */
+  size_t mask;
+} xmc_trace_map;
+
+static int map_open(xmc_trace_map *map, size_t items) {
+  size_t n = 16;
+  while (n < 2u * items)
+    n *= 2u;
+  map->mask = n - 1u;
+  map->keys = calloc(n, sizeof *map->keys);
+  map->values = calloc(n, sizeof *map->values);
+  return map->keys && map->values;
+}
+
+static void map_close(xmc_trace_map *map) {
+  free(map->keys);
+  free(map->values);
+}
+
+/* The value of a key, 0 where it is new. There is always room: a map has twice as many places as there are events. */
+static xmc_u32 *map_at(xmc_trace_map *map, xmc_u64 key) {
+  size_t i = (size_t)(((key ^ key >> 32) * 0x9e3779b97f4a7c15u) >> 20) & map->mask;
+  while (map->keys[i] && map->keys[i] != key + 1u)
+    i = (i + 1u) & map->mask;
+  map->keys[i] = key + 1u;
+  return &map->values[i];
+}
+
+/* All blocks of a region end. `list`: 1 + index of the last one */
+static void end_region_blocks(xmc_trace *trace, xmc_trace_event *end, xmc_u32 *list) {
+  xmc_u32 i;
+  end->next = *list;
+  for (i = *list; i; i = trace->events[i - 1u].next)
+    trace->events[i - 1u].live = 0;
+  *list = 0;
+}
+
+static void follow(xmc_trace *trace, xmc_trace_map *refs, xmc_trace_map *regions, xmc_trace_map *lists) {
+  xmc_u32 i, *at;
+  for (i = 0; i < trace->count; i++) {
+    xmc_trace_event *e = &trace->events[i];
+    if (e->kind == XMC_TRACE_REGION_MALLOC) {
+      at = map_at(lists, e->room);
+      e->next = *at; /* those of the region that are not ended */
+    } else if (xmc_trace_begins(e)) {
+      at = map_at(refs, e->ref);
+      if (*at) /* its free is lost */
+        trace->events[*at - 1u].live = 0;
+    } else if (xmc_trace_ends(e)) {
+      at = map_at(refs, e->ref);
+      e->origin = *at;
+    } else if (e->kind == XMC_TRACE_REGION_CREATE) {
+      at = map_at(regions, e->room);
+    } else if (e->kind == XMC_TRACE_REGION_FREE) {
+      end_region_blocks(trace, e, map_at(lists, e->room));
+      at = map_at(regions, e->room);
+      e->origin = *at;
+    } else {
+      if (e->kind == XMC_TRACE_REGION_RESET)
+        end_region_blocks(trace, e, map_at(lists, e->room));
+      continue;
+    }
+    if (e->origin)
+      trace->events[e->origin - 1u].live = 0;
+    e->live = xmc_trace_begins(e) || e->kind == XMC_TRACE_REGION_CREATE;
+    *at = e->live ? i + 1u : 0;
+  }
+}
+
+/* ---- the whole ---- */
+
+cl_int xmc_trace_open(xmcHeap *meta, xmc_trace *trace) {
+  xmc_trace_map refs = {0}, regions = {0}, lists = {0};
+  cl_int status;
+  memset(trace, 0, sizeof *trace);
+  if (!meta->trace_records)
+    return XMC_HEAP_NOT_TRACED;
+  status = read_ring(meta, trace);
+  if (status == CL_SUCCESS && (!map_open(&refs, trace->count) || !map_open(&regions, trace->count) ||
+                               !map_open(&lists, trace->count)))
+    status = CL_OUT_OF_HOST_MEMORY;
+  if (status == CL_SUCCESS)
+    follow(trace, &refs, &regions, &lists);
+  map_close(&refs);
+  map_close(&regions);
+  map_close(&lists);
+  if (status != CL_SUCCESS)
+    xmc_trace_close(trace);
+  return status;
+}
+
+void xmc_trace_close(xmc_trace *trace) {
+  free(trace->events);
+  trace->events = NULL;
+}
+
+void xmc_trace_sum(const xmc_trace *trace, xmc_trace_totals *t) {
+  size_t i;
+  memset(t, 0, sizeof *t);
+  for (i = 0; i < trace->count; i++) {
+    const xmc_trace_event *e = &trace->events[i];
+    if (e->kind == XMC_TRACE_REGION_MALLOC) {
+      t->region_blocks += e->live;
+      t->region_bytes += e->live ? e->size : 0;
+    } else if (xmc_trace_begins(e)) {
+      t->allocations++;
+      t->allocated_bytes += e->size;
+      t->live_blocks += e->live;
+      t->live_bytes += e->live ? e->room : 0;
+    } else if (xmc_trace_ends(e)) {
+      t->frees += e->origin != 0;
+      t->other_frees += e->origin == 0;
+    }
+    t->failures += e->kind == XMC_TRACE_FAILURE;
+    t->bad_frees += e->kind == XMC_TRACE_BAD_FREE;
+    t->regions += e->kind == XMC_TRACE_REGION_CREATE && e->live;
+  }
+}
+
+/* ---- names ---- */
+
+xmc_u32 xmc_trace_room_kind(const xmc_trace_event *e) {
+  if (e->kind == XMC_TRACE_REGION_MALLOC)
+    return XMC_TRACE_REGIONS;
+  if (e->room == 0 || e->room > XMC_MAX_CLASS_BYTES)
+    return XMC_TRACE_PAGES;
+  return xmc_class_of((xmc_u32)e->room);
+}
+
+const char *xmc_trace_room_name(xmc_u32 kind, char *name) {
+  if (kind >= XMC_CLASSES)
+    return kind == XMC_TRACE_PAGES ? "whole pages" : "regions";
+  snprintf(name, XMC_TEXT_BYTES, "%u B", xmc_class_bytes(kind));
+  return name;
+}
+
+const char *xmc_trace_site_name(xmc_u32 site, char *name) {
+  char file[32];
+  if (site == 0)
+    return "unknown";
+  if (site & 0xffffu)
+    snprintf(name, XMC_SITE_BYTES, "%s:%u", xmc_debug_file(site, file), site & 0xffffu);
+  else
+    snprintf(name, XMC_SITE_BYTES, "%s", xmc_debug_file(site, file));
+  return name;
+}
