@@ -2,9 +2,11 @@
 /* Heap files with right sums whose contents lie. The reader refuses each: a call on such a heap would leave the arena,
  * divide by zero, or free another one's block. And what lies in users' memory, which no reader can judge.
  */
+#define XMC_TRACE 1
 #include "support/core.h"
 #include "support/named.h"
 #include "file/heap_file.h"
+#include "trace/trace.h"
 
 enum { BYTES = 4 << 20, BLOCKS = 60 };
 
@@ -320,6 +322,79 @@ static void lies_of_a_growing_heap(void **state) {
 }
 
 /* The property must fit the FIFOs that the heap has. */
+/* ---- the ring of a traced heap ---- */
+
+static void no_ring(xmcHeap *meta) { meta->trace_records = 0; }
+static void nothing_of_a_ring(xmcHeap *meta) { meta->trace = meta->trace_records = meta->trace_every = 0; }
+static void ring_elsewhere(xmcHeap *meta) { meta->trace += 64; }
+static void ring_of_more_records(xmcHeap *meta) { meta->trace_records *= 2u; }
+static void ring_of_fewer_records(xmcHeap *meta) { meta->trace_records /= 2u; }
+static void ring_of_no_power_of_two(xmcHeap *meta) { meta->trace_records -= 1u; }
+static void ring_of_all_records(xmcHeap *meta) { meta->trace_records = 1u << 31; }
+static void never_traced(xmcHeap *meta) { meta->trace_every = 0; }
+static const lie ring_lies[] = {LIE(no_ring),
+                                LIE(nothing_of_a_ring),
+                                LIE(ring_elsewhere),
+                                LIE(ring_of_more_records),
+                                LIE(ring_of_fewer_records),
+                                LIE(ring_of_no_power_of_two),
+                                LIE(ring_of_all_records),
+                                LIE(never_traced)};
+
+static void traced_for_nothing(xmcHeap *meta) { meta->trace_every = 1u; }
+static void ring_where_none_is(xmcHeap *meta) {
+  meta->trace = meta->words;
+  meta->trace_records = 64u;
+  meta->trace_every = 1u;
+}
+static const lie no_ring_lies[] = {LIE(traced_for_nothing), LIE(ring_where_none_is)};
+
+static void lies_about_the_ring(void **state) {
+  (void)state;
+  are_refused(some_heap(), no_ring_lies, sizeof no_ring_lies / sizeof *no_ring_lies);
+  core_trace_records = 1024;
+  are_refused(some_heap(), ring_lies, sizeof ring_lies / sizeof *ring_lies);
+  core_trace_records = 0;
+}
+
+/* Whatever is in the ring, the heap is as good as without; the texts tell something, and end. */
+static void any_ring(void **state) {
+  static char text[8 << 20];
+  xmcHeap *heap;
+  xmc_u64 random = 99, place;
+  int round;
+  (void)state;
+  core_trace_records = 256;
+  heap = some_heap();
+  core_trace_records = 0;
+  for (round = 0; round < 300; round++) {
+    xmc_u64 *taken = &xmc_trace_ring_of(heap)->taken;
+    FILE *file = fmemopen(text, sizeof text, "w");
+    *taken = round % 3 == 0   ? core_random(&random)
+             : round % 3 == 1 ? 10u + (unsigned)round
+                              : ~(xmc_u64)0 - 3u;
+    for (place = *taken - 256u; place != *taken; place++) {
+      xmc_u64 *record = (xmc_u64 *)xmc_trace_record_of(heap, place);
+      int word = (int)(core_random(&random) % 8u), i;
+      for (i = 1; i < 6; i++) /* often few values, so that events are about the same blocks */
+        record[i] = core_random(&random) >> core_random(&random) % 64u;
+      record[0] = word == 7 ? core_random(&random) : xmc_trace_state(place);
+      record[2] = (core_random(&random) % 13u) << 56 | (record[2] & (word & 1 ? 0x30u : 0xffffffffffffffu));
+      if (word & 2)
+        record[4] = record[4] % 3u * 1000u;
+    }
+    assert_int_equal(status_of(heap, heap, -1), CL_SUCCESS);
+    assert_non_null(file);
+    assert_int_equal(xmc_trace_chrome(heap, file), CL_SUCCESS);
+    assert_int_equal(xmc_trace_folded(heap, file), CL_SUCCESS);
+    assert_int_equal(xmc_trace_allocations(heap, file), CL_SUCCESS);
+    assert_int_equal(xmc_trace_top(heap, file), CL_SUCCESS);
+    assert_false(ferror(file));
+    fclose(file);
+  }
+  core_heap_free(heap);
+}
+
 static void property_of_fifos(void **state) {
   static const xmc_u32 numbers[] = {0, 1, 3, 65}; /* of every class */
   size_t i;
@@ -354,10 +429,9 @@ static void forged_compartment(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(lies_are_refused),
-      cmocka_unit_test(lies_of_a_growing_heap),
-      cmocka_unit_test(property_of_fifos),
-      cmocka_unit_test(forged_compartment),
+      cmocka_unit_test(lies_are_refused),    cmocka_unit_test(lies_of_a_growing_heap),
+      cmocka_unit_test(lies_about_the_ring), cmocka_unit_test(any_ring),
+      cmocka_unit_test(property_of_fifos),   cmocka_unit_test(forged_compartment),
   };
   return run_named(tests, argc, argv);
 }

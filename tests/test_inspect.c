@@ -272,7 +272,7 @@ static void map(test_env *env) {
 static void large_map(test_env *env) {
   xmc_map *m = test_alloc(env, sizeof *m);
   xmc_u64 bytes = (xmc_u64)test_scaled(env, 1, 2, 32) << 30;
-  xmc_layout_request request = {64, 64, 0, 0, XMC_COALESCE_CLASS, 0, 0, 0};
+  xmc_layout_request request = {64, 64, 0, 0, XMC_COALESCE_CLASS, 0, 0, 0, 0, 0};
   xmcHeap header, *meta;
   xmc_u32 page, n;
   char *svg;

@@ -8,10 +8,13 @@
  * calls promise then is expected.
  */
 #define XMC_HOST_THREAD() 1u
+#define XMC_TRACE 1 /* heaps with a ring record what is done with them */
+#define XMC_SITE 0x12340007u
 #include "../../cl/xmalloc.cl"
 #include "../../cl/superblocks/init.cl"
 #include "files.h"
 #include "heap/layout.h"
+#include "trace/trace.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,6 +238,11 @@ static void report(shadow *s) {
   xmc_json_meta(s->heap, file);
   xmc_leaks_meta(s->heap, NULL, file);
   xmc_table_meta(s->heap, file, 0);
+  if (s->heap->trace_records) {
+    xmc_trace_chrome(s->heap, file);
+    xmc_trace_folded(s->heap, file);
+    xmc_trace_top(s->heap, file);
+  }
   fclose(file);
   free(text);
 }

@@ -3,9 +3,11 @@
 #ifndef XMC_FUZZ_FILES_SEEDS_H
 #define XMC_FUZZ_FILES_SEEDS_H
 
-/* `most`: it can grow up to so many; 0: it cannot */
-static xmcHeap *growing_heap(size_t bytes, size_t most, xmc_u32 slots, int exact, xmc_u32 coalescing) {
-  xmc_layout_request request = {slots, 64, exact, 0xfffffffcu, coalescing, XMC_DEBUG, XMC_SIMT, most};
+/* `most`: it can grow up to so many; 0: it cannot. `records` of its ring; 0: it has none */
+static xmcHeap *any_heap(size_t bytes, size_t most, xmc_u32 slots, int exact, xmc_u32 coalescing,
+                         xmc_u32 records) {
+  xmc_layout_request request = {slots,     64,       exact, 0xfffffffcu, coalescing,
+                                XMC_DEBUG, XMC_SIMT, most,  records,     records ? 1u : 0};
   xmcHeap header, *heap = NULL;
   if (bytes) {
     if (!xmc_layout(&header, bytes, &request))
@@ -26,7 +28,7 @@ static xmcHeap *growing_heap(size_t bytes, size_t most, xmc_u32 slots, int exact
 }
 
 static xmcHeap *new_heap(size_t bytes, xmc_u32 slots, int exact, xmc_u32 coalescing) {
-  return growing_heap(bytes, 0, slots, exact, coalescing);
+  return any_heap(bytes, 0, slots, exact, coalescing, 0);
 }
 
 static size_t some_size(uint32_t r) {
@@ -70,8 +72,8 @@ static fuzz_heap make(uint32_t seed) {
     made = (fuzz_heap){new_heap(200000, 0, 1, XMC_COALESCE_CLASS), 0};
     age(made.heap, 100, 7, 12);
     break;
-  case 4: /* as many FIFOs as by default */
-    made.heap = new_heap(400000, 64, 0, XMC_COALESCE_CLASS);
+  case 4:                                                            /* as many FIFOs as by default */
+    made.heap = any_heap(400000, 0, 64, 0, XMC_COALESCE_CLASS, 128); /* traced: the ring came round */
     age(made.heap, 150, 4, 16);
     break;
   case 5:
@@ -84,8 +86,8 @@ static fuzz_heap make(uint32_t seed) {
     age(made.heap, 100, 9, 9);
     break;
   default: /* that can grow; on GPUs with places of their own for sub-groups */
-    made.heap = growing_heap(XMC_SIMT ? (size_t)4 << 20 : 700000,
-                             XMC_SIMT ? (size_t)9 << 20 : (size_t)3 << 20, 64, 0, XMC_COALESCE_CLASS);
+    made.heap = any_heap(XMC_SIMT ? (size_t)4 << 20 : 700000, XMC_SIMT ? (size_t)9 << 20 : (size_t)3 << 20,
+                         64, 0, XMC_COALESCE_CLASS, 0);
     age(made.heap, 200, 3, 14);
   }
   return made;

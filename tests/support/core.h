@@ -91,7 +91,8 @@ static inline void core_geometry_set(const xmcHeap *heap) {
 }
 #endif
 
-static xmc_u64 core_max_bytes; /* heaps that are made can grow up to this */
+static xmc_u64 core_max_bytes;                            /* heaps that are made can grow up to this */
+static xmc_u32 core_trace_records, core_trace_every = 1u; /* of the ring of heaps that are made; 0: none */
 
 /* A heap as the host library would make it; slots 0 … or CORE_SLOTS_DEFAULT. Free with core_heap_free. */
 static inline xmcHeap *core_heap(size_t bytes, xmc_u32 slots, xmc_u32 fifo_start, xmc_u32 coalescing) {
@@ -105,6 +106,8 @@ static inline xmcHeap *core_heap(size_t bytes, xmc_u32 slots, xmc_u32 fifo_start
   request.fifo_start = fifo_start;
   request.coalescing = coalescing;
   request.max_bytes = core_max_bytes;
+  request.trace_records = core_trace_records;
+  request.trace_every = core_trace_every;
   assert_non_null(heap);
   memset(heap, 0xa5, bytes); /* whatever was there */
   assert_int_equal(xmc_layout(&header, bytes, &request), 1);
