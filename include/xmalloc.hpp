@@ -112,6 +112,8 @@ template <> struct info<XMC_HEAP_FIFOS> { typedef xmc_heap_properties type; };
 template <> struct info<XMC_HEAP_FIFO_START> { typedef xmc_heap_properties type; };
 template <> struct info<XMC_HEAP_DEBUG> { typedef xmc_heap_properties type; };
 template <> struct info<XMC_HEAP_MAX_BYTES> { typedef xmc_heap_properties type; };
+template <> struct info<XMC_HEAP_TRACE_BYTES> { typedef xmc_heap_properties type; };
+template <> struct info<XMC_HEAP_TRACE_EVERY> { typedef xmc_heap_properties type; };
 template <> struct info<XMC_HEAP_REFERENCE_COUNT> { typedef cl_uint type; };
 template <> struct info<XMC_HEAP_CONTEXT> { typedef cl::Context type; };
 template <> struct info<XMC_HEAP_DEVICE> { typedef cl::Device type; };

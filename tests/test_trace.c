@@ -314,6 +314,37 @@ static void properties(test_env *env) {
   }
 }
 
+/* Output of xmc-heap; its exit status must be `expected`. */
+static char *tool(test_env *env, const char *arguments, const char *path, int expected) {
+  char line[512], *text = test_alloc(env, 2 << 20);
+  FILE *pipe;
+  snprintf(line, sizeof line, "%sxmc-heap %s %s 2>&1", XMC_TEST_TOOLS, arguments, path);
+  pipe = popen(line, "r");
+  assert_non_null(pipe);
+  text[fread(text, 1, (2 << 20) - 1, pipe)] = '\0';
+  assert_int_equal(pclose(pipe), expected << 8);
+  return text;
+}
+
+static void tools(test_env *env) {
+  const char *folder = test_folder(env);
+  char *path = test_path(env, folder, "heap"), *plain = test_path(env, folder, "plain");
+  xmc_heap heap = traced(env, RING, 1, 0);
+  cl_mem refs = test_buffer(env, ITEMS * sizeof(cl_ulong), NULL);
+  test_launch(env, test_kernel(env, heap, "trace.cl", "trace_malloc", NULL), ITEMS, 1, "hUm", heap,
+              (cl_ulong)20, refs);
+  CL_OK(xmcSaveHeap(heap, NULL, path));
+  CL_OK(xmcSaveHeap(test_heap(env, HEAP), NULL, plain));
+  assert_string_equal(tool(env, "trace", path, 0), text_of(env, heap, XMC_TRACE_CHROME));
+  assert_string_equal(tool(env, "trace --folded", path, 0), text_of(env, heap, XMC_TRACE_FOLDED));
+  assert_string_equal(tool(env, "trace --allocations", path, 0),
+                      text_of(env, heap, XMC_TRACE_FOLDED_ALLOCATIONS));
+  assert_string_equal(tool(env, "top", path, 0), text_of(env, heap, XMC_TRACE_TOP));
+  assert_non_null(strstr(tool(env, "trace", plain, 1), "XMC_HEAP_NOT_TRACED"));
+  assert_non_null(strstr(tool(env, "top --folded", path, 2), "top has no option --folded\nusage"));
+  test_folder_remove(folder);
+}
+
 /* A saved heap keeps its ring; what it does after it was loaded comes on top. */
 static void files(test_env *env) {
   const char *folder = test_folder(env);
@@ -342,10 +373,10 @@ static void files(test_env *env) {
 }
 
 int main(int argc, char **argv) {
-  static const test_case cases[] = {TEST(totals, SPREAD_AXES),    TEST(calls, SPREAD_ONE),
-                                    TEST(regions, SPREAD_ONE),    TEST(groups, SPREAD_AXES),
-                                    TEST(host_calls, SPREAD_ONE), TEST(lost, SPREAD_ONE),
-                                    TEST(sampled, SPREAD_ONE),    TEST(texts, SPREAD_ONE),
-                                    TEST(properties, SPREAD_ONE), TEST(files, SPREAD_ONE)};
+  static const test_case cases[] = {
+      TEST(totals, SPREAD_AXES), TEST(calls, SPREAD_ONE),      TEST(regions, SPREAD_ONE),
+      TEST(groups, SPREAD_AXES), TEST(host_calls, SPREAD_ONE), TEST(lost, SPREAD_ONE),
+      TEST(sampled, SPREAD_ONE), TEST(texts, SPREAD_ONE),      TEST(properties, SPREAD_ONE),
+      TEST(tools, SPREAD_ONE),   TEST(files, SPREAD_ONE)};
   return test_main("trace", cases, sizeof cases / sizeof *cases, argc, argv);
 }

@@ -5,13 +5,14 @@
 #include "file/heap_file.h"
 #include "inspect/inspect.h"
 #include "inspect/text.h"
+#include "trace/trace.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 static const char usage[] =
-    "usage: xmc-heap COMMAND FILE [OUTPUT]\n"
+    "usage: xmc-heap COMMAND [--folded | --allocations] FILE [OUTPUT]\n"
     "  info    room, live blocks by size, failures and bad frees, as a table with human units\n"
     "  stats   the same as JSON, for programs\n"
     "  check   verifies sums and every invariant; exit 1 if one is broken\n"
@@ -19,10 +20,24 @@ static const char usage[] =
     "for a region\n"
     "  leaks   live blocks by size, and the first 20 of them\n"
     "  map     an SVG picture of the heap\n"
+    "  trace   what a traced heap recorded, as JSON that ui.perfetto.dev opens; with --folded live bytes, "
+    "and with\n"
+    "          --allocations the number of allocations, of each call site as folded stacks for flame graphs\n"
+    "  top     the call sites of a traced heap by live bytes and by allocations\n"
     "FILE is what xmcSaveHeap wrote. OUTPUT is a file to write instead of the terminal.\n"
     "xmc-heap --help prints this text, xmc-heap --version the version.\n";
 
-static void print_info(xmcHeap *meta, FILE *out) { xmc_table_meta(meta, out, xmc_has_colours(out)); }
+/* ---- the commands: all return a status ---- */
+
+static cl_int print_info(xmcHeap *meta, FILE *out) {
+  xmc_table_meta(meta, out, xmc_has_colours(out));
+  return CL_SUCCESS;
+}
+
+static cl_int print_stats(xmcHeap *meta, FILE *out) {
+  xmc_json_meta(meta, out);
+  return CL_SUCCESS;
+}
 
 static int CL_CALLBACK print_block(const xmc_block *block, void *out) {
   fprintf(out, "0x%llx %llu%s\n", (unsigned long long)block->ref, (unsigned long long)block->usable,
@@ -32,29 +47,55 @@ static int CL_CALLBACK print_block(const xmc_block *block, void *out) {
   return ferror(out);
 }
 
-static void print_blocks(xmcHeap *meta, FILE *out) { xmc_blocks_meta(meta, NULL, print_block, out); }
+static cl_int print_blocks(xmcHeap *meta, FILE *out) {
+  xmc_blocks_meta(meta, NULL, print_block, out);
+  return CL_SUCCESS;
+}
 
-static void print_leaks(xmcHeap *meta, FILE *out) { xmc_leaks_meta(meta, NULL, out); }
+static cl_int print_leaks(xmcHeap *meta, FILE *out) {
+  xmc_leaks_meta(meta, NULL, out);
+  return CL_SUCCESS;
+}
 
-static void print_map(xmcHeap *meta, FILE *out) {
+static cl_int print_map(xmcHeap *meta, FILE *out) {
   static xmc_map map;
   xmc_map_meta(meta, &map);
   xmc_map_svg(&map, out);
+  return CL_SUCCESS;
 }
 
 /* A file that can be read is intact: reading checks it. */
-static void print_check(xmcHeap *meta, FILE *out) {
+static cl_int print_check(xmcHeap *meta, FILE *out) {
   xmc_heap_stats s;
   char a[XMC_TEXT_BYTES];
   xmc_stats_meta(meta, &s);
   fprintf(out, "intact: %s live blocks\n", xmc_text_count(a, s.live_blocks));
+  return CL_SUCCESS;
 }
 
 static const struct {
-  const char *name;
-  void (*run)(xmcHeap *meta, FILE *out);
-} commands[] = {{"info", print_info},     {"stats", xmc_json_meta}, {"check", print_check},
-                {"blocks", print_blocks}, {"leaks", print_leaks},   {"map", print_map}};
+  const char *name, *option;
+  cl_int (*run)(xmcHeap *meta, FILE *out);
+} commands[] = {{"info", NULL, print_info},
+                {"stats", NULL, print_stats},
+                {"check", NULL, print_check},
+                {"blocks", NULL, print_blocks},
+                {"leaks", NULL, print_leaks},
+                {"map", NULL, print_map},
+                {"trace", NULL, xmc_trace_chrome},
+                {"trace", "--folded", xmc_trace_folded},
+                {"trace", "--allocations", xmc_trace_allocations},
+                {"top", NULL, xmc_trace_top}};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+/* The command of these words; `option` may be NULL. COMMANDS: there is none. */
+static size_t find_command(const char *name, const char *option) {
+  size_t c = 0;
+  while (c < COMMANDS && (strcmp(commands[c].name, name) != 0 || !option != !commands[c].option ||
+                          (option && strcmp(commands[c].option, option) != 0)))
+    c++;
+  return c;
+}
 
 /* The file's metadata, or NULL and a message */
 static xmcHeap *open_heap(const char *path) {
@@ -91,6 +132,7 @@ static int run_command(size_t c, const char *path, const char *output) {
   FILE *out = stdout;
   int failed;
   xmcHeap *meta;
+  cl_int status;
   if (output && is_same_file(path, output)) {
     fprintf(stderr, "xmc-heap: %s is the heap itself, which is not overwritten\n", output);
     return 1;
@@ -104,20 +146,22 @@ static int run_command(size_t c, const char *path, const char *output) {
     return 1;
   }
   errno = 0;
-  commands[c].run(meta, out);
+  status = commands[c].run(meta, out);
   failed = fflush(out) != 0 || ferror(out);
   if (out != stdout)
     failed |= fclose(out) != 0;
-  if (failed)
+  if (status != CL_SUCCESS)
+    fprintf(stderr, "xmc-heap: %s: %s\n", path, xmcErrorString(status));
+  else if (failed)
     fprintf(stderr, "xmc-heap: cannot write %s: %s\n", output ? output : "to the terminal",
             errno ? strerror(errno) : "the device refused it");
   free(meta);
-  return failed;
+  return failed || status != CL_SUCCESS;
 }
 
 int main(int argc, char **argv) {
-  const char *first = argc > 1 ? argv[1] : "";
-  size_t c = 0;
+  const char *first = argc > 1 ? argv[1] : "", *option = NULL;
+  size_t c;
   if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0) {
     fputs(usage, stdout);
     return 0;
@@ -126,11 +170,17 @@ int main(int argc, char **argv) {
     printf("xmc-heap %d.%d.%d\n", XMC_VERSION_MAJOR, XMC_VERSION_MINOR, XMC_VERSION_PATCH);
     return 0;
   }
-  while (c < sizeof commands / sizeof *commands && strcmp(commands[c].name, first) != 0)
-    c++;
-  if (argc < 3 || argc > 4 || c == sizeof commands / sizeof *commands) {
-    if (argc > 1 && c == sizeof commands / sizeof *commands)
+  if (argc > 2 && strncmp(argv[2], "--", 2) == 0) {
+    option = argv[2];
+    argv++;
+    argc--;
+  }
+  c = find_command(first, option);
+  if (argc < 3 || argc > 4 || c == COMMANDS) {
+    if (*first && find_command(first, NULL) == COMMANDS)
       fprintf(stderr, "xmc-heap: no command %s\n", first);
+    else if (option && c == COMMANDS)
+      fprintf(stderr, "xmc-heap: %s has no option %s\n", first, option);
     fputs(usage, stderr);
     return 2;
   }

@@ -126,6 +126,22 @@ def test_callback_closes(context, queue):
     assert heap.closed
 
 
+def test_trace(context):
+    with xmc.Heap(context, 16 << 20, trace_nbytes=1 << 16) as heap:
+        with heap.mapped() as m:
+            view = m.malloc(100)
+            m.malloc(5000)
+            m.free(view)
+        trace = json.loads(heap.trace())
+        assert [e["name"] for e in trace["traceEvents"] if e["ph"] == "i"] == ["malloc", "malloc", "free"]
+        assert trace["otherData"]["live_blocks"] == heap.stats().live_blocks == 1
+        assert heap.trace(xmc.Trace.FOLDED) == "<host>;<host>;5120 B 5120\n"
+        assert heap.trace(xmc.Trace.TOP).startswith("XMalloc: 3 events\n")
+    with xmc.Heap(context, 16 << 20) as heap, pytest.raises(xmc.Error) as error:
+        heap.trace()
+    assert error.value.status == xmc.Status.HEAP_NOT_TRACED
+
+
 def test_show(context, monkeypatch, capfd):
     heap = xmc.Heap(context, 16 << 20)
     monkeypatch.setenv("XMC_SHOW", "stats,leaks")

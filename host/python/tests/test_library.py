@@ -28,6 +28,7 @@ ENUMERATIONS = {
     "XMC_COALESCE_": xmc.Coalescing,
     "XMC_PROBLEM_": xmc.Problem,
     "XMC_TEXT_": _library.Text,
+    "XMC_TRACE_": xmc.Trace,
     "XMC_EVENT_": xmc.Event,
 }
 

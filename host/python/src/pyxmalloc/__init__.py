@@ -25,7 +25,7 @@ the block's offset in the heap, and 0 for ``NULL``. It stays the same on every d
 from ._errors import Error, FileError, HeapCorrupt, OutOfMemory, Status, UnmappedError
 from ._heap import Heap
 from ._inspect import Block, Change, Problem, Report, Stats
-from ._library import Backing, Coalescing, Event, source, version
+from ._library import Backing, Coalescing, Event, Trace, source, version
 from ._map import HostCalls, Map, View
 from ._program import Kernel, Program
 
@@ -48,6 +48,7 @@ __all__ = [
     "Report",
     "Stats",
     "Status",
+    "Trace",
     "UnmappedError",
     "View",
     "source",

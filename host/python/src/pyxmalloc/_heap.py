@@ -26,6 +26,7 @@ from ._library import (
     Info,
     Property,
     Text,
+    Trace,
     check,
     lib,
     words,
@@ -46,6 +47,8 @@ class Heap:
     :param fifos: FIFOs a size class; 0: none; None: the library's choice.
     :param debug: debug level, 0 to 3; ``cl/calls/debug.cl`` says what each finds and costs.
     :param max_nbytes: how large :meth:`grow` can make it; None: it cannot grow. Metadata is as of that size.
+    :param trace_nbytes: bytes of the heap for a ring of the last events, which :meth:`trace` tells: 48 for each.
+    :param trace_every: of the places where blocks begin, one in so many is traced.
     :param fifo_start: first sequence number of every FIFO, to test their wrap-around.
 
     Errors are raised as :class:`Error`. Methods that take a queue first wait for everything in it; None means a queue
@@ -67,6 +70,8 @@ class Heap:
         fifos: int | None = None,
         debug: int = 0,
         max_nbytes: int | None = None,
+        trace_nbytes: int = 0,
+        trace_every: int = 1,
         fifo_start: int = 0,
     ) -> None:
         properties = {
@@ -76,6 +81,8 @@ class Heap:
             Property.FIFO_START: fifo_start,
             Property.DEBUG: debug,
             Property.MAX_BYTES: max_nbytes or 0,
+            Property.TRACE_BYTES: trace_nbytes,
+            Property.TRACE_EVERY: trace_every,
         }
         self._open(lib.xmcCreateHeap, context, device, properties, nbytes)
 
@@ -221,7 +228,7 @@ class Heap:
         lib.xmcForEachBlockSized(self.handle, self.queue_of(queue), ctypes.sizeof(CBlock), BlockCallback(add), None)
         return blocks
 
-    def _text(self, what: Text, queue: cl.CommandQueue | None) -> str:
+    def _text(self, what: Text | Trace, queue: cl.CommandQueue | None) -> str:
         size = ctypes.c_size_t()
         handle, queue_ptr = self.handle, self.queue_of(queue)
         lib.xmcGetHeapText(handle, queue_ptr, what, 0, None, ctypes.byref(size))
@@ -244,6 +251,10 @@ class Heap:
     def map_svg(self, queue: cl.CommandQueue | None = None) -> str:
         """A picture of the heap: what every part of it is used for, what is free and how it is cut up."""
         return self._text(Text.MAP_SVG, queue)
+
+    def trace(self, what: Trace = Trace.CHROME, queue: cl.CommandQueue | None = None) -> str:
+        """What the last kernels and host calls did, in a heap with ``trace_nbytes``."""
+        return self._text(what, queue)
 
     def _repr_svg_(self) -> str | None:
         return None if self.closed else self.map_svg()

@@ -45,6 +45,8 @@ class Property(enum.IntEnum):
     FIFO_START = 0x5804
     DEBUG = 0x5805
     MAX_BYTES = 0x5806
+    TRACE_BYTES = 0x5807
+    TRACE_EVERY = 0x5808
 
 
 class Info(enum.IntEnum):
@@ -69,6 +71,19 @@ class Text(enum.IntEnum):
     STATS_JSON = 0x5842
     LEAKS = 0x5843
     MAP_SVG = 0x5844
+
+
+class Trace(enum.IntEnum):
+    """A text about what a traced heap recorded."""
+
+    CHROME = 0x5845
+    """JSON of the Trace Event Format, which ui.perfetto.dev opens."""
+    FOLDED = 0x5846
+    """Folded stacks for flame graphs: live bytes of each call site and size class."""
+    FOLDED_ALLOCATIONS = 0x5847
+    """The same with the number of allocations."""
+    TOP = 0x5848
+    """Call sites by live bytes and by allocations, as tables for people."""
 
 
 class Event(enum.IntEnum):
