@@ -39,6 +39,7 @@ typedef struct bench_options {
   long fifos;            /* FIFOs a class, or XMC_FIFOS_DEFAULT */
   int backing;           /* XMC_BACKING_… */
   int one_geometry;      /* 1: programs with xmcGetGeometryOptions */
+  size_t trace;          /* bytes of the ring of each heap; 0: nothing is recorded */
   int peers;
   const char *graph; /* a file of the Matrix Market, or NULL */
   const char *csv, *json;

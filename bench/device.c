@@ -168,6 +168,8 @@ xmc_heap bench_heap_open(bench *b, size_t bytes, int coalescing, long fifos) {
                                 coalescing < 0 ? b->options.coalescing : coalescing,
                                 XMC_HEAP_FIFOS,
                                 fifos < XMC_FIFOS_DEFAULT ? b->options.fifos : fifos,
+                                XMC_HEAP_TRACE_BYTES,
+                                (xmc_heap_properties)b->options.trace,
                                 0};
   cl_int error;
   xmc_heap heap = xmcCreateHeap(b->context, b->device, list, bytes, &error);

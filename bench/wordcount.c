@@ -11,7 +11,7 @@ enum { WORDS, DISTINCT, BYTES, LOST, FAILED, COUNTERS }; /* as in kernels/wordco
 enum { SEGMENT = 64 };                                   /* bytes a work-item looks for word starts in */
 
 static const char usage[] =
-    "usage: xmc-wordcount [--text FILE] [--device SUBSTRING] [--heap BYTES] [--chunk BYTES]\n"
+    "usage: xmc-wordcount [--text FILE] [--device SUBSTRING] [--heap BYTES] [--chunk BYTES] [--trace FILE]\n"
     "Counts the words of a text with kernels that xmcMalloc their hash table, shows the ten most frequent,\n"
     "and compares every word with a count made on the host. Words are runs of ASCII letters, digits,\n"
     "apostrophes and bytes from 0x80, in lower case. Exit status 0: the counts agree.\n"
@@ -20,7 +20,11 @@ static const char usage[] =
     "  --device SUBSTRING  device or platform whose name holds this; default the first GPU, else the first\n"
     "  --heap BYTES        (K, M, G may follow) default by the text's size, twice as much if that is too "
     "small\n"
-    "  --chunk BYTES       of text for one kernel, default 16M\n";
+    "  --chunk BYTES       of text for one kernel, default 16M\n"
+    "  --trace FILE        records each allocation and free in a quarter of the heap, and saves the heap, "
+    "for\n"
+    "                      xmc-heap trace, top and map: to FILE with the table, and to FILE.end when that is "
+    "freed\n";
 
 /* One word of the table, as wc_collect writes it. */
 typedef struct entry {
@@ -30,7 +34,7 @@ typedef struct entry {
 typedef struct count {
   bench b;
   wc_text text;
-  const char *path;
+  const char *path, *trace;
   size_t chunk, buckets;
   xmc_heap heap;
   cl_kernel add, collect, release;
@@ -61,6 +65,8 @@ static int parse(count *c, int argc, char **argv) {
       c->b.options.device = value;
     else if (strcmp(argv[i], "--heap") == 0)
       bad = value && bench_parse_bytes(value, &c->b.options.heap);
+    else if (strcmp(argv[i], "--trace") == 0)
+      c->trace = value;
     else if (strcmp(argv[i], "--chunk") == 0)
       bad = value && (bench_parse_bytes(value, &c->chunk) || c->chunk > (size_t)1 << 30);
     else {
@@ -110,6 +116,7 @@ static int make_heap(count *c, size_t bytes) {
   cl_int error;
   if (c->heap)
     xmcReleaseHeap(c->heap);
+  c->b.options.trace = c->trace ? bytes / 4 : 0;
   c->heap = bench_heap_open(&c->b, bytes, -1, -2);
   if (c->heap == NULL)
     return 1;
@@ -266,6 +273,18 @@ cleanup:
   return status;
 }
 
+/* Saves the traced heap to the file that the option names, with `end` behind the name. */
+static int save_trace(count *c, const char *end) {
+  int status = 0;
+  char path[4096];
+  if (!c->trace)
+    return 0;
+  snprintf(path, sizeof path, "%s%s", c->trace, end);
+  BENCH_CL(xmcSaveHeap(c->heap, c->b.queue, path));
+cleanup:
+  return status;
+}
+
 static int run(count *c) {
   int status = 0;
   size_t bytes = heap_bytes(c);
@@ -289,6 +308,7 @@ static int run(count *c) {
   print_top(c);
   printf("heap of %zu MiB\n", bytes >> 20);
   BENCH_TRY(print_stats(c, "  after counting"));
+  BENCH_TRY(save_trace(c, ""));
   printf("time: kernels %.3f ms, host's count %.3f ms, with reading and copying %.3f s", c->device_ms,
          c->host_ms, c->seconds);
   if (c->device_ms > 0)
@@ -300,7 +320,8 @@ static int run(count *c) {
   }
   status |= compare(c);
   if (bench_arguments(c->release, "hm", c->heap, c->heads) ||
-      bench_launch(&c->b, c->release, c->buckets, NULL) || print_stats(c, "  after freeing the table"))
+      bench_launch(&c->b, c->release, c->buckets, NULL) || print_stats(c, "  after freeing the table") ||
+      save_trace(c, ".end"))
     status = 1;
 cleanup:
   return status;
