@@ -23,7 +23,7 @@ function bar(from, size, depth, name,   x, y, w, label, n) {
     n = substr(name, 10) + 0
     if (n in line) label = name "  " line[n]
   }
-  printf "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"2\" fill=\"%s\"><title>%s: %s, %.1f %%</title></rect>\n", x, y, w > 1 ? w - 1 : w, row - 2, colour[depth > colours ? colours : depth], escape(label), amount(size), 100 * size / all
+  printf "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"2\" fill=\"%s\"><title>%s: %s, %.1f %%</title></rect>\n", x, y, (w > 1 ? w - 1 : w), row - 2, colour[(depth > colours ? colours : depth)], escape(label), amount(size), 100 * size / all
   if (fitted(label, w) != "") printf "<text x=\"%.1f\" y=\"%.1f\" font-size=\"12\" style=\"fill:#1b1f24\">%s</text>\n", x + 6, y + row / 2 + 4, escape(fitted(label, w))
 }
 BEGIN {

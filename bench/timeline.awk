@@ -22,7 +22,7 @@ BEGIN {
   width = 720; left = 92; right = 560; top = 84; bottom = 344; most = 7
   split("#0072b2 #e69f00 #009e73 #cc79a7 #56b4e9 #d55e00 #9aa3ad", colour, " ")
 }
-/"clock": / { clock = $0 ~ /"device"/ }
+/"clock": / { clock = $0 ~ /"ns"/ ? "ns" : $0 ~ /"ticks"/ ? "ticks" : "" }
 /^  "(events|lost|every)": / { total[$1] = $2 + 0 }
 /"ph": "C"/ {
   time[++samples] = field("ts")
@@ -57,9 +57,9 @@ END {
   }
   for (n = 0; n <= 4; n++) {
     at = first + (last - first) * n / 4
-    text(across(at), bottom + 20, "m c", clock ? duration(at) : number_text(at))
+    text(across(at), bottom + 20, "m c", !at ? "0" : clock == "ns" ? duration(at) : clock ? sprintf("%.3g", at / 1000) : number_text(at))
   }
-  text((left + right) / 2, bottom + 44, "m c", clock ? "time" : "event, as this device has no clock that kernels can read")
+  text((left + right) / 2, bottom + 44, "m c", clock == "ns" ? "time" : clock ? "millions of the device clock’s ticks" : "event, as this device has no clock that kernels can read")
   for (k = 1; k <= kinds; k++) if (own[k]) layers[++layer] = k
   if (layer < kinds) layers[++layer] = 0
   for (n = 1; n <= layer; n++) {

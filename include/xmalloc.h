@@ -511,8 +511,9 @@ XMALLOC_EXPORT cl_int xmcGetHeapText(xmc_heap heap, cl_command_queue queue, xmc_
  *
  * A heap that is created with XMC_HEAP_TRACE_BYTES keeps its last events in a ring: which call, when, how many bytes, where the call
  * stands in the source (file and line), in which work-item. This works at every debug level, in kernels and in host calls,
- * and the ring is saved with the heap. Time is the device's where kernels can read a clock (NVIDIA's %globaltimer;
- * cl_khr_kernel_clock, whose unit OpenCL does not say and which is told as nanoseconds); elsewhere it is the number of the event.
+ * and the ring is saved with the heap. Time is the device's where kernels can read a clock: NVIDIA's %globaltimer in
+ * nanoseconds; cl_khr_kernel_clock, and on PoCL for x86 the time-stamp counter, in ticks whose length is not known and which are
+ * told as nanoseconds. Elsewhere it is the number of the event. A host call has the time of the event before it.
  * Nobody waits for the ring: an event that is overwritten before it was told is lost, and counted. Programs must be built with this
  * heap's xmcGetBuildOptions; those for a heap without a ring are XMC_HEAP_MISMATCH. include/guides/timeline.md shows pictures, and
  * what a trace costs. */

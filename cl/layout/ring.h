@@ -2,7 +2,7 @@
 /* The ring of a traced heap: the last events, for the kernels that write them (trace/trace.cl) and the host that reads them.
  *
  *   +--------------+----------+----------+-----+----------------+
- *   | taken, spare | record 0 | record 1 | ... | record n - 1   |     n a power of two
+ *   | taken, clock | record 0 | record 1 | ... | record n - 1   |     n a power of two
  *   |     64 B     |   48 B   |   48 B   |     |                |
  *   +--------------+----------+----------+-----+----------------+
  *
@@ -44,7 +44,7 @@
 
 typedef struct xmc_trace_record {
   xmc_u64 state;
-  xmc_u64 time; /* of the device's clock; 0: it has none */
+  xmc_u64 time; /* of the device's clock; 0: not known */
   xmc_u64 what;
   xmc_u64 size; /* bytes asked for; 0 of frees */
   xmc_u64
@@ -55,9 +55,14 @@ typedef struct xmc_trace_record {
 
 typedef struct xmc_trace_ring {
   xmc_u64 taken; /* events so far */
-  xmc_u64 spare[7];
+  xmc_u64 clock; /* unit of times: XMC_CLOCK_… */
+  xmc_u64 spare[6];
   xmc_trace_record records[1]; /* xmcHeap's trace_records of them */
 } xmc_trace_ring;
+
+#define XMC_CLOCK_NONE 0u
+#define XMC_CLOCK_NS 1u
+#define XMC_CLOCK_TICKS 2u /* how long one takes is not known */
 
 #define XMC_TRACE_RING_HEAD 64u
 #define XMC_TRACE_LEAST_RECORDS 64u

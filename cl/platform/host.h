@@ -104,6 +104,7 @@ XMC_FN xmc_u32 xmc_host_thread(void) {
 }
 #endif
 XMC_FN xmc_u64 xmc_work_item(void) { return XMC_HOST_THREAD(); }
+#define XMC_CLOCK_UNIT XMC_CLOCK_NONE
 XMC_FN xmc_u64 xmc_clock(void) { return 0; } /* the host's is not the device's */
 #ifdef XMC_HOST_LANES
 #include XMC_HOST_LANES

@@ -128,6 +128,7 @@ XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
 #define XMC_HAS_SLOT 1
 
 #if XMC_TRACE
+#define XMC_CLOCK_UNIT XMC_CLOCK_NS
 XMC_FN xmc_u64 xmc_clock(void) {
   xmc_u64 now;
   __asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));

@@ -58,8 +58,13 @@ XMC_FN xmc_u64 xmc_group_work_item(void) {
 #if XMC_TRACE && !XMC_NVIDIA
 #if defined(cl_khr_kernel_clock) && defined(__opencl_c_kernel_clock_scope_device)
 #pragma OPENCL EXTENSION cl_khr_kernel_clock : enable
+#define XMC_CLOCK_UNIT XMC_CLOCK_TICKS
 XMC_FN xmc_u64 xmc_clock(void) { return clock_read_device(); }
+#elif defined(POCL_DEVICE_ADDRESS_BITS) && defined(__x86_64__)
+#define XMC_CLOCK_UNIT XMC_CLOCK_TICKS /* of the time-stamp counter, which all cores have in common */
+XMC_FN xmc_u64 xmc_clock(void) { return (xmc_u64)__builtin_readcyclecounter(); }
 #else
+#define XMC_CLOCK_UNIT XMC_CLOCK_NONE
 XMC_FN xmc_u64 xmc_clock(void) { return 0; }
 #endif
 #endif

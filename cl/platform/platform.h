@@ -21,7 +21,7 @@
  *                         time should get two; only speed depends on it
  *   xmc_near_slot(me, slots)  the same for `slots`, a power of two, where all that share a first cache get one slot
  *   xmc_any_number(me)    differs between callers and calls, to spread searches
- *   xmc_clock()           traced programs: the device's time, in ns where it is NVIDIA's; 0: it has none that kernels can read
+ *   xmc_clock()           traced programs: the device's time in XMC_CLOCK_UNIT (layout/ring.h); 0 where kernels can read none
  *   xmc_work_item()       global linear id, for reports; but for XMC_SIMT, xmc_group_work_item(): of the group's first one
  * and, where XMC_SIMT is 1, for work-items in lock step, from any control flow:
  *   xmc_lanes             set of lanes

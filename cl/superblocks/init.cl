@@ -44,8 +44,10 @@ XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 set, 
 #if XMC_TRACE
 /* No event was recorded. */
 XMC_FN void xmc_init_ring(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
-  if (heap->trace_records && i == 0)
+  if (heap->trace_records && i == 0) {
     xmc_trace_ring_of(heap)->taken = 0;
+    xmc_trace_ring_of(heap)->clock = XMC_CLOCK_UNIT;
+  }
   for (; i < heap->trace_records; i += n)
     xmc_trace_record_of(heap, i)->state = 0;
 }

@@ -9,8 +9,8 @@
  *
  * Which events are recorded depends on the block's place: with XMC_HEAP_TRACE_EVERY n a hash chooses one place in n, and all that
  * begins and ends there is recorded. So a block's request and its free are both in the trace or neither is.
- * Of what has no place (failed requests, bad frees) a hash of the work-item and the number asked for chooses one in n. Regions are
- * all recorded: they are few.
+ * Of failed requests, which have no place, a hash of the work-item and the size chooses one in n. Regions are all recorded: they are
+ * few.
  *
  * Cost of a recorded event: one fetch-add on a word that all callers share, one CAS and 48 bytes written; requests and frees also
  * look their block up, to know its size.
@@ -79,19 +79,24 @@ XMC_DEBUG_FN xmc_u64 xmc_trace_room(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *p
 #endif
 }
 
-/* What has no place: a request for `size` bytes that got NULL, or a bad free */
+/* Is what begins or ends at this place recorded? */
+XMC_FN int xmc_trace_has(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) {
+  return xmc_trace_is_sampled(xmc_arena_offset(heap, ptr) >> 4, heap->trace_every);
+}
+
+/* A block's begin or end, where it is recorded. `room`: its bytes; of a region's block, the region */
+XMC_DEBUG_FN void xmc_trace_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 kind, XMC_GLOBAL void *ptr,
+                                  xmc_u64 size, xmc_u64 room, xmc_u32 site, xmc_u32 item) {
+  if (xmc_trace_has(heap, ptr))
+    xmc_trace_write(heap, xmc_trace_what(kind, xmc_trace_track_of(me), xmc_arena_offset(heap, ptr)), size,
+                    room, site, item);
+}
+
+/* What has no place: a request for `size` bytes that got NULL, or a bad region */
 XMC_DEBUG_FN void xmc_trace_mistake(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 kind, xmc_u64 size,
                                     xmc_u32 site, xmc_u64 item) {
   if (xmc_trace_is_sampled(item * 31u + size, heap->trace_every))
     xmc_trace_write(heap, xmc_trace_what(kind, xmc_trace_track_of(me), 0), size, 0, site, (xmc_u32)item);
-}
-
-/* A block's begin or end. `room`: its bytes; of a region's block, the region */
-XMC_DEBUG_FN void xmc_trace_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 kind, XMC_GLOBAL void *ptr,
-                                  xmc_u64 size, xmc_u64 room, xmc_u32 site, xmc_u32 item) {
-  xmc_u64 ref = xmc_arena_offset(heap, ptr);
-  if (xmc_trace_is_sampled(ref >> 4, heap->trace_every))
-    xmc_trace_write(heap, xmc_trace_what(kind, xmc_trace_track_of(me), ref), size, room, site, item);
 }
 
 /* After a request for `size` bytes: its block, or NULL */
@@ -99,24 +104,25 @@ XMC_DEBUG_FN void xmc_trace_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL
                                 xmc_u32 site, xmc_u64 item) {
   if (!xmc_trace_is_on(heap))
     return;
-  if (block)
+  if (!block && size > 0)
+    xmc_trace_mistake(heap, me, XMC_TRACE_FAILURE, size, site, item);
+  else if (block && xmc_trace_has(heap, block)) /* asked first: few need to know their room */
     xmc_trace_block(heap, me, XMC_TRACE_MALLOC, block, size, xmc_trace_room(heap, block), site,
                     (xmc_u32)item);
-  else if (size > 0)
-    xmc_trace_mistake(heap, me, XMC_TRACE_FAILURE, size, site, item);
 }
 
 /* Before a free */
 XMC_DEBUG_FN void xmc_trace_freed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr, xmc_u32 site,
                                   xmc_u64 item) {
   xmc_u64 room;
-  if (!ptr || !xmc_trace_is_on(heap))
+  if (!ptr || !xmc_trace_is_on(heap) || !xmc_trace_has(heap, ptr))
     return;
   room = xmc_trace_room(heap, ptr);
   if (room)
     xmc_trace_block(heap, me, XMC_TRACE_FREE, ptr, 0, room, site, (xmc_u32)item);
   else
-    xmc_trace_mistake(heap, me, XMC_TRACE_BAD_FREE, 0, site, item);
+    xmc_trace_write(heap, xmc_trace_what(XMC_TRACE_BAD_FREE, xmc_trace_track_of(me), 0), 0, 0, site,
+                    (xmc_u32)item);
 }
 
 /* ---- the calls: as those of xmalloc.cl and regions/calls.cl ---- */

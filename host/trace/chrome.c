@@ -7,7 +7,8 @@
  *     {"ph": "C", ...}   live bytes of each size class, at most COUNTERS times
  *   ]}
  *
- * Times are microseconds; without a clock an event lasts one. Live bytes count from what the statistics say at the end back to the first
+ * Times are microseconds; a tick of a clock whose unit is not known is told as a nanosecond, and without a clock an event lasts a
+ * microsecond. Live bytes count from what the statistics say at the end back to the first
  * event, so that they are right also where the ring has lost the beginning. If only some places are traced, they count from 0 and
  * are those of these places.
  */
@@ -173,7 +174,10 @@ static void put_totals(const xmc_chrome *c) {
                   {"regions", t.regions},
                   {"region_blocks", t.region_blocks},
                   {"region_bytes", t.region_bytes}};
-    fprintf(c->file, "\"otherData\": {\n  \"clock\": \"%s\"", trace->clock ? "device" : "events");
+    fprintf(c->file, "\"otherData\": {\n  \"clock\": \"%s\"",
+            trace->clock == XMC_CLOCK_NS ? "ns"
+            : trace->clock               ? "ticks"
+                                         : "events");
     for (i = 0; i < sizeof fields / sizeof *fields; i++)
       fprintf(c->file, ",\n  \"%s\": %llu", fields[i].name, (unsigned long long)fields[i].value);
   }

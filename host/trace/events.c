@@ -34,19 +34,15 @@ static int read_event(xmcHeap *meta, xmc_u64 place, xmc_trace_event *event) {
 /* Times of sub-groups are not in the order in which they took their places; a text is read in one order. What has no time, as
  * host calls, happened when the event before it did. */
 static void order_times(xmc_trace *trace, const xmc_u64 *places) {
-  xmc_u64 first = 0, last = 0;
+  xmc_u64 first = 0, last = 0, time;
   size_t i;
   for (i = 0; i < trace->count; i++) {
-    xmc_trace_event *e = &trace->events[i];
-    if (e->time && !trace->clock) {
-      trace->clock = 1;
-      first = last = e->time;
-    }
-    last = e->time > last ? e->time : last;
-    e->time = last - first;
+    time = trace->clock ? trace->events[i].time : places[i] + 1u;
+    if (!first)
+      first = last = time;
+    last = time > last ? time : last;
+    trace->events[i].time = last - first;
   }
-  for (i = 0; i < trace->count && !trace->clock; i++)
-    trace->events[i].time = places[i] - places[0];
 }
 
 static cl_int read_ring(xmcHeap *meta, xmc_trace *trace) {
@@ -55,6 +51,9 @@ static cl_int read_ring(xmcHeap *meta, xmc_trace *trace) {
   n = taken < n ? taken : n;
   trace->taken = taken;
   trace->every = meta->trace_every;
+  trace->clock = (xmc_u32)xmc_trace_ring_of(meta)->clock;
+  if (trace->clock > XMC_CLOCK_TICKS)
+    trace->clock = XMC_CLOCK_NONE;
   trace->events = malloc((size_t)(n + 1u) * sizeof *trace->events);
   places = malloc((size_t)(n + 1u) * sizeof *places);
   if (!trace->events || !places) {

@@ -29,7 +29,7 @@ typedef struct xmc_trace {
   xmc_u64 taken; /* events that happened and were to be recorded */
   xmc_u64 lost;  /* of these, the ones that are not in the trace */
   xmc_u32 every; /* as XMC_HEAP_TRACE_EVERY */
-  int clock;     /* times are of a clock */
+  xmc_u32 clock; /* XMC_CLOCK_… */
 } xmc_trace;
 
 /* What the events come to. All is of what was recorded: nothing is multiplied by `every`. */
