@@ -62,15 +62,21 @@ END {
   text((left + right) / 2, bottom + 44, "m c", clock == "ns" ? "time" : clock ? "millions of the device clock’s ticks" : "event, as this device has no clock that kernels can read")
   for (k = 1; k <= kinds; k++) if (own[k]) layers[++layer] = k
   if (layer < kinds) layers[++layer] = 0
+  # Samples that would be at the same point of the drawing are left out.
+  kept[drawn++] = 1
+  for (s = 2; s <= samples; s++)
+    if (s == samples || across(time[s]) - across(time[kept[drawn - 1]]) >= 1 || up(sum[s]) - up(sum[kept[drawn - 1]]) >= 2 || up(sum[kept[drawn - 1]]) - up(sum[s]) >= 2)
+      kept[drawn++] = s
   for (n = 1; n <= layer; n++) {
     path = ""
-    for (s = 1; s <= samples; s++) {
+    for (k = 0; k < drawn; k++) {
+      s = kept[k]
       below[s] = base[s] + 0
       if (layers[n]) base[s] += value[s, names[layers[n]]]
-      else for (k = 1; k <= kinds; k++) if (!own[k]) base[s] += value[s, names[k]]
-      path = path (s == 1 ? "M" : "L") sprintf("%.1f %.1f", across(time[s]), up(base[s]))
+      else for (j = 1; j <= kinds; j++) if (!own[j]) base[s] += value[s, names[j]]
+      path = path (k == 0 ? "M" : "L") sprintf("%.1f %.1f", across(time[s]), up(base[s]))
     }
-    for (s = samples; s >= 1; s--) path = path sprintf("L%.1f %.1f", across(time[s]), up(below[s]))
+    for (k = drawn - 1; k >= 0; k--) path = path sprintf("L%.1f %.1f", across(time[kept[k]]), up(below[kept[k]]))
     name = layers[n] ? names[layers[n]] : "others"
     printf "<path fill=\"%s\" d=\"%sZ\"><title>%s</title></path>\n", colour[n], path, escape(name)
     printf "<rect x=\"%d\" y=\"%d\" width=\"12\" height=\"12\" fill=\"%s\"/>\n", right + 24, bottom - 22 * n, colour[n]

@@ -25,6 +25,7 @@
  *                    copy of the metadata
  *   events.c    xmcSetHeapCallback; show.c: XMC_SHOW
  *   heap_text.c    the same as text, to streams and to memory (memory_stream.c)
+ *   trace/events.c, chrome.c, sites.c   the events of a traced heap, and the texts about them
  *   sized.c     structs whose size the caller states
  *   debug_blocks.c   headers and red zones of debug heaps
  *   heap_file.c    heaps in files; believe.c: what a file may say; save.c: from and to devices
