@@ -33,11 +33,11 @@ static int read_event(xmcHeap *meta, xmc_u64 place, xmc_trace_event *event) {
 
 /* Times of sub-groups are not in the order in which they took their places; a text is read in one order. What has no time, as
  * host calls, happened when the event before it did. */
-static void order_times(xmc_trace *trace, const xmc_u64 *places) {
+static void order_times(xmc_trace *trace) {
   xmc_u64 first = 0, last = 0, time;
   size_t i;
   for (i = 0; i < trace->count; i++) {
-    time = trace->clock ? trace->events[i].time : places[i] + 1u;
+    time = trace->events[i].time;
     if (!first)
       first = last = time;
     last = time > last ? time : last;
@@ -46,8 +46,7 @@ static void order_times(xmc_trace *trace, const xmc_u64 *places) {
 }
 
 static cl_int read_ring(xmcHeap *meta, xmc_trace *trace) {
-  xmc_u64 n = meta->trace_records, place, *places;
-  xmc_u64 taken = xmc_trace_ring_of(meta)->taken;
+  xmc_u64 n = meta->trace_records, taken = xmc_trace_ring_of(meta)->taken, place;
   n = taken < n ? taken : n;
   trace->taken = taken;
   trace->every = meta->trace_every;
@@ -55,17 +54,18 @@ static cl_int read_ring(xmcHeap *meta, xmc_trace *trace) {
   if (trace->clock > XMC_CLOCK_TICKS)
     trace->clock = XMC_CLOCK_NONE;
   trace->events = malloc((size_t)(n + 1u) * sizeof *trace->events);
-  places = malloc((size_t)(n + 1u) * sizeof *places);
-  if (!trace->events || !places) {
-    free(places);
+  if (!trace->events)
     return CL_OUT_OF_HOST_MEMORY;
+  for (place = taken - n; place != taken; place++) {
+    xmc_trace_event *event = &trace->events[trace->count];
+    if (!read_event(meta, place, event))
+      continue;
+    if (trace->clock == XMC_CLOCK_NONE)
+      event->time = place + 1u;
+    trace->count++;
   }
-  for (place = taken - n; place != taken; place++)
-    if (read_event(meta, place, &trace->events[trace->count]))
-      places[trace->count++] = place;
   trace->lost = taken - trace->count;
-  order_times(trace, places);
-  free(places);
+  order_times(trace);
   return CL_SUCCESS;
 }
 
