@@ -44,8 +44,8 @@ XMC_FN int xmc_trace_is_sampled(xmc_u64 number, xmc_u32 every) {
 }
 
 /* Writes an event into the ring, or loses it: ring.h says when. */
-XMC_DEBUG_FN void xmc_trace_write(XMC_GLOBAL xmcHeap *heap, xmc_u64 what, xmc_u64 size, xmc_u64 room,
-                                  xmc_u32 site, xmc_u32 item) {
+XMC_CALL_FN void xmc_trace_write(XMC_GLOBAL xmcHeap *heap, xmc_u64 what, xmc_u64 size, xmc_u64 room,
+                                 xmc_u32 site, xmc_u32 item) {
   xmc_u64 place = xmc_add_relaxed64(&xmc_trace_ring_of(heap)->taken, 1), whole = xmc_trace_state(place), old;
   XMC_GLOBAL xmc_trace_record *record = xmc_trace_record_of(heap, place);
   old = xmc_load_relaxed64(&record->state);
@@ -66,7 +66,7 @@ XMC_FN int xmc_trace_is_on(XMC_GLOBAL xmcHeap *heap) {
 XMC_FN xmc_u32 xmc_trace_track_of(xmc_u32 me) { return xmc_slot_hint(me, 0x10000u); }
 
 /* Bytes of a live block, as the statistics count them: the whole plain block in debug heaps. 0: it is none. */
-XMC_DEBUG_FN xmc_u64 xmc_trace_room(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+XMC_CALL_FN xmc_u64 xmc_trace_room(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
 #if XMC_DEBUG
   xmc_debug_at header = xmc_debug_header_of(heap, ptr);
   xmc_u64 extent;
@@ -85,23 +85,23 @@ XMC_FN int xmc_trace_has(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) {
 }
 
 /* A block's begin or end, where it is recorded. `room`: its bytes; of a region's block, the region */
-XMC_DEBUG_FN void xmc_trace_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 kind, XMC_GLOBAL void *ptr,
-                                  xmc_u64 size, xmc_u64 room, xmc_u32 site, xmc_u32 item) {
+XMC_CALL_FN void xmc_trace_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 kind, XMC_GLOBAL void *ptr,
+                                 xmc_u64 size, xmc_u64 room, xmc_u32 site, xmc_u32 item) {
   if (xmc_trace_has(heap, ptr))
     xmc_trace_write(heap, xmc_trace_what(kind, xmc_trace_track_of(me), xmc_arena_offset(heap, ptr)), size,
                     room, site, item);
 }
 
 /* What has no place: a request for `size` bytes that got NULL, or a bad region */
-XMC_DEBUG_FN void xmc_trace_mistake(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 kind, xmc_u64 size,
-                                    xmc_u32 site, xmc_u64 item) {
+XMC_CALL_FN void xmc_trace_mistake(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 kind, xmc_u64 size,
+                                   xmc_u32 site, xmc_u64 item) {
   if (xmc_trace_is_sampled(item * 31u + size, heap->trace_every))
     xmc_trace_write(heap, xmc_trace_what(kind, xmc_trace_track_of(me), 0), size, 0, site, (xmc_u32)item);
 }
 
 /* After a request for `size` bytes: its block, or NULL */
-XMC_DEBUG_FN void xmc_trace_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *block, xmc_u64 size,
-                                xmc_u32 site, xmc_u64 item) {
+XMC_CALL_FN void xmc_trace_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *block, xmc_u64 size,
+                               xmc_u32 site, xmc_u64 item) {
   if (!xmc_trace_is_on(heap))
     return;
   if (!block && size > 0)
@@ -112,8 +112,8 @@ XMC_DEBUG_FN void xmc_trace_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL
 }
 
 /* Before a free */
-XMC_DEBUG_FN void xmc_trace_freed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr, xmc_u32 site,
-                                  xmc_u64 item) {
+XMC_CALL_FN void xmc_trace_freed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr, xmc_u32 site,
+                                 xmc_u64 item) {
   xmc_u64 room;
   if (!ptr || !xmc_trace_is_on(heap) || !xmc_trace_has(heap, ptr))
     return;
@@ -195,8 +195,8 @@ XMC_FN XMC_GLOBAL void *xmc_trace_realloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL v
 }
 
 /* A region's begin or end, or what is no region */
-XMC_DEBUG_FN void xmc_trace_region(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 kind, xmcRegion region,
-                                   xmc_u32 site, xmc_u64 item) {
+XMC_CALL_FN void xmc_trace_region(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 kind, xmcRegion region,
+                                  xmc_u32 site, xmc_u64 item) {
   if (!xmc_trace_is_on(heap))
     return;
   if (region && xmc_region_is_live(heap, region))
@@ -208,8 +208,8 @@ XMC_DEBUG_FN void xmc_trace_region(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32
 }
 
 /* After a request in a region: its block, or NULL */
-XMC_DEBUG_FN void xmc_trace_region_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region,
-                                       XMC_GLOBAL void *block, xmc_u64 size, xmc_u32 site, xmc_u64 item) {
+XMC_CALL_FN void xmc_trace_region_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region,
+                                      XMC_GLOBAL void *block, xmc_u64 size, xmc_u32 site, xmc_u64 item) {
   if (!xmc_trace_is_on(heap))
     return;
   if (block)

@@ -121,7 +121,7 @@ static void put_counters(xmc_chrome *c, xmc_u64 time) {
 static void put_name(xmc_chrome *c, const char *what, xmc_u32 thread) {
   begin_entry(c);
   fprintf(c->file, "{\"name\": \"%s\", \"ph\": \"M\", \"pid\": 1, \"tid\": %u, \"args\": {\"name\": \"", what,
-          thread);
+          thread ? thread + 1u : 0); /* viewers take the thread with the process's number for its main one */
   fprintf(c->file, thread ? "callers %u\"}}" : "XMalloc heap\"}}", thread);
 }
 
@@ -135,7 +135,7 @@ static void put_event(xmc_chrome *c, const xmc_trace_event *e) {
   fprintf(
       c->file,
       "{\"name\": \"%s\", \"cat\": \"heap\", \"ph\": \"i\", \"s\": \"t\", \"pid\": 1, \"tid\": %u, \"ts\": ",
-      kinds[e->kind], c->thread[e->track]);
+      kinds[e->kind], c->thread[e->track] + 1u);
   put_time(c, e->time);
   fprintf(c->file, ", \"args\": {\"site\": \"%s\", \"work-item\": %u", xmc_trace_site_name(e->site, site),
           e->item);
