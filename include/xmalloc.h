@@ -535,7 +535,8 @@ typedef cl_uint xmc_trace_format;
 
 /* Writes such a text to a stream. The heap must be quiet. xmcGetHeapText takes the same numbers.
  * Errors: as xmcForEachBlock; XMC_HEAP_NOT_TRACED; CL_INVALID_VALUE (no file, or an unknown format), XMC_FILE_UNUSABLE. */
-XMALLOC_EXPORT cl_int xmcWriteTrace(xmc_heap heap, cl_command_queue queue, FILE *file, xmc_trace_format format);
+XMALLOC_EXPORT cl_int xmcWriteTrace(xmc_heap heap, cl_command_queue queue, FILE *file,
+                                    xmc_trace_format format);
 
 /* ---- failures that show ----
  *

@@ -53,7 +53,7 @@ static cl_int read_ring(xmcHeap *meta, xmc_trace *trace) {
   trace->clock = (xmc_u32)xmc_trace_ring_of(meta)->clock;
   if (trace->clock > XMC_CLOCK_TICKS)
     trace->clock = XMC_CLOCK_NONE;
-  trace->events = malloc((size_t)(n + 1u) * sizeof *trace->events);
+  trace->events = calloc((size_t)n + 1u, sizeof *trace->events);
   if (!trace->events)
     return CL_OUT_OF_HOST_MEMORY;
   for (place = taken - n; place != taken; place++) {
