@@ -318,7 +318,7 @@ XMC_API XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignm
 #endif
 #if XMC_TRACE
 #include "trace/trace.cl"
-#if defined(__OPENCL_C_VERSION__)
+#if XMC_OPENCL
 #include "trace/groups.cl"
 #endif
 #include "trace/site.h"

@@ -515,7 +515,8 @@ XMALLOC_EXPORT cl_int xmcGetHeapText(xmc_heap heap, cl_command_queue queue, xmc_
  * nanoseconds; cl_khr_kernel_clock, and on PoCL for x86 the time-stamp counter, in ticks whose length is not known and which are
  * told as nanoseconds. Elsewhere it is the number of the event. A host call has the time of the event before it.
  * Nobody waits for the ring: an event that is overwritten before it was told is lost, and counted. Programs must be built with this
- * heap's xmcGetBuildOptions; those for a heap without a ring are XMC_HEAP_MISMATCH. include/guides/timeline.md shows pictures, and
+ * heap's xmcGetBuildOptions; those for a heap without a ring are XMC_HEAP_MISMATCH. Objects that xmcLinkProgram links with the
+ * library record nothing: only programs that have its source do. include/guides/timeline.md shows pictures, and
  * what a trace costs. */
 
 /* A text about the trace. Sites are "<kernel>:57": line 57 of the source of xmcCreateProgramWithSource; "file 0x…:57" of another file,

@@ -28,7 +28,7 @@
 #define XMC_RING_H
 #include "arena.h"
 
-#if XMC_TRACE || !defined(__OPENCL_C_VERSION__)
+#if XMC_TRACE || !XMC_OPENCL
 #define XMC_TRACE_MALLOC 1u /* also calloc, aligned_alloc, and realloc of NULL */
 #define XMC_TRACE_FREE 2u   /* also realloc to 0 bytes */
 /* A realloc is both: the old block's end and then, at the same place or another one, the new block. */

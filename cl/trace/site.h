@@ -18,7 +18,7 @@
 #define xmcRegionMalloc(heap, region, size) xmc_trace_region_malloc(heap, region, size, XMC_SITE)
 #define xmcRegionFree(heap, region) xmc_trace_region_free(heap, region, XMC_SITE)
 #define xmcRegionReset(heap, region) xmc_trace_region_reset(heap, region, XMC_SITE)
-#if defined(__OPENCL_C_VERSION__)
+#if XMC_OPENCL
 #define xmcMallocWorkGroup(heap, size, scratch) xmc_trace_malloc_group(heap, size, scratch, XMC_SITE)
 #define xmcFreeWorkGroup(heap, ptr, scratch) xmc_trace_free_group(heap, ptr, scratch, XMC_SITE)
 #define xmcRegionMallocWorkGroup(heap, region, size, scratch) \
