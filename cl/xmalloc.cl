@@ -114,6 +114,11 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_malloc_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 
   return block;
 }
 
+XMC_SCALAR_FN XMC_GLOBAL char *xmc_malloc_scalar(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id,
+                                                 size_t size) {
+  return xmc_malloc_alone(heap, me, id, size);
+}
+
 /* Allocates `size` bytes. Returns NULL for size 0, and NULL when no room is left, which is counted (see
  * xmc_heap_stats). Paper 2011, figure 4. */
 XMC_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
@@ -136,7 +141,7 @@ XMC_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
       xmc_count_failure(heap, size);
   }
 #else
-  block = xmc_malloc_alone(heap, xmc_caller(), xmc_work_item(), size);
+  block = xmc_malloc_scalar(heap, xmc_caller(), xmc_work_item(), size);
 #endif
   return block;
 }
@@ -157,11 +162,15 @@ XMC_COLD_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL
     xmc_other_free(heap, me, ptr);
 }
 
+XMC_SCALAR_FN void xmc_block_free_scalar(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr) {
+  xmc_block_free(heap, me, ptr);
+}
+
 /* Frees a block. NULL is a no-op. A pointer that is not the start of a live block (outside the arena, inside a
  * block, freed before) changes nothing and is counted, in every build; the head of this file names the two limits. */
 XMC_API void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   XMC_OWN(heap);
-  xmc_block_free(heap, xmc_caller(), ptr);
+  xmc_block_free_scalar(heap, xmc_caller(), ptr);
 }
 
 /* Bytes that may be used at ptr, at least what was asked for; 0 if ptr is no block of this heap. */

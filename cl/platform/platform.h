@@ -134,6 +134,18 @@
 #define XMC_CALL_FN static __attribute__((noinline, unused))
 #endif
 #endif
+/* Between a kernel and what it calls for each work-item alone. Intel's runtime for CPUs makes variants of functions for several work-items
+ * at a time, in which these run through every branch together: a pair of malloc and free took 12 times as long. It makes none of
+ * functions that are not to be optimised, which are called for one work-item after the other. The host library sets
+ * XMC_SCALAR_CALLS there. */
+#ifndef XMC_SCALAR_CALLS
+#define XMC_SCALAR_CALLS 0
+#endif
+#if XMC_SCALAR_CALLS
+#define XMC_SCALAR_FN static __attribute__((noinline, optnone, unused))
+#else
+#define XMC_SCALAR_FN XMC_FN
+#endif
 /* A part of one other function, which stands by itself for its readers only: compilers must put it there. */
 #define XMC_PART_FN static inline __attribute__((always_inline))
 /* Debug calls, which would take compilers minutes to put into every place that allocates. */

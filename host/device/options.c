@@ -51,6 +51,8 @@ void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, cha
            "-DXMC_HAS_SUBGROUPS=%d -DXMC_COALESCING=%d -DXMC_DEBUG=%d -DXMC_TRACE=%d -DXMC_PROGRAM_SCOPE=%d",
            probe->std, probe->nvidia, probe->redux, probe->c11, probe->simt, probe->subgroups,
            settings->coalescing, settings->debug, settings->trace_records != 0, probe->program_scope);
+  if (probe->scalar_calls)
+    xmc_add_option(options, "-DXMC_SCALAR_CALLS=1");
   if (probe->race_checker)
     xmc_add_option(options, "-DXMC_LOAD_BY_RMW=1");
   /* Host threads may work on a heap in fine-grained memory at the same time as kernels. */

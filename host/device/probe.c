@@ -182,6 +182,7 @@ static cl_int xmc_query(xmc_probe *probe, cl_uint *version) {
     *version = first * 100 + second * 10;
     probe->gpu = (type & CL_DEVICE_TYPE_GPU) && !(type & CL_DEVICE_TYPE_CPU); /* simulators say both */
     probe->nvidia = probe->gpu && (vendor_id == 0x10de || strstr(vendor, "NVIDIA"));
+    probe->scalar_calls = !probe->gpu && strstr(probe->platform, "Intel(R) OpenCL") != NULL;
     probe->race_checker = strstr(probe->name, "Oclgrind") != NULL;
     if (*version >= 200 && clGetDeviceInfo(device, CL_DEVICE_SVM_CAPABILITIES, sizeof probe->svm, &probe->svm,
                                            NULL) != CL_SUCCESS)

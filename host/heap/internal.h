@@ -57,7 +57,8 @@ typedef struct xmc_probe {
   int svm_alias;     /* a buffer made of an SVM pointer has that address in kernels too */
   int program_scope; /* variables at program scope keep an address between launches: 1, if not weak; 2, all */
   int race_checker;  /* shared words are to be loaded by read-modify-write */
-  char std[8];       /* "CL1.2", "CL2.0", "CL3.0" */
+  int scalar_calls; /* work-items run through functions one after the other only if those are not optimised */
+  char std[8];      /* "CL1.2", "CL2.0", "CL3.0" */
   char name[128];
   char platform[128];
   char path[96];
