@@ -18,18 +18,20 @@ static int print_device(cl_device_id device) {
   return status != CL_SUCCESS;
 }
 
-/* Prints the devices of one platform that have `wanted` in their names; returns how many. */
+/* Prints the devices of one platform that have `wanted` in their names, or in the platform's; returns how many. */
 static int print_platform(cl_platform_id platform, const char *wanted, int *unusable) {
   cl_uint count = 0, i;
   int printed = 0;
   cl_device_id *devices = NULL;
+  char platform_name[256] = "";
+  clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof platform_name - 1, platform_name, NULL);
   if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count) == CL_SUCCESS)
     devices = calloc(count ? count : 1, sizeof *devices);
   if (devices && clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices, NULL) == CL_SUCCESS)
     for (i = 0; i < count; i++) {
       char name[256] = "";
       clGetDeviceInfo(devices[i], CL_DEVICE_NAME, sizeof name - 1, name, NULL);
-      if (wanted && !strstr(name, wanted))
+      if (wanted && !strstr(name, wanted) && !strstr(platform_name, wanted))
         continue;
       *unusable += print_device(devices[i]);
       printed++;
@@ -50,9 +52,9 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (argc > 2 || (wanted && wanted[0] == '-')) {
-    fprintf(help ? stdout : stderr,
-            "usage: xmc-info [DEVICE]\n"
-            "Prints the OpenCL devices whose names contain DEVICE, or all, and how XMalloc works on each.\n");
+    fprintf(help ? stdout : stderr, "usage: xmc-info [DEVICE]\n"
+                                    "Prints the OpenCL devices whose name or platform's name contains "
+                                    "DEVICE, or all, and how XMalloc works on each.\n");
     return help ? 0 : 2;
   }
   if (status != CL_SUCCESS)
@@ -60,7 +62,9 @@ int main(int argc, char **argv) {
   for (i = 0; i < count && i < 32; i++)
     printed += print_platform(platforms[i], wanted, &unusable);
   if (printed == 0 && wanted)
-    fprintf(stderr, "xmc-info: no OpenCL device's name contains \"%s\"; without it all are listed\n", wanted);
+    fprintf(stderr,
+            "xmc-info: no OpenCL device's or platform's name contains \"%s\"; without it all are listed\n",
+            wanted);
   else if (printed == 0)
     fprintf(stderr,
             "xmc-info: no OpenCL device was found (%s).\n"
