@@ -14,7 +14,7 @@
  *   coalescing                 XMC_COALESCE_NONE ... XMC_COALESCE_CLASS                      layout.c
  *   places of tables, geometry as computed anew from these                                   layout.c
  *   trace, records, every      where the ring has to be; a power of two in its range; any but 0     layout.c
- *   the ring                   any: what is no event of its place is no event, and events are only counted and told (trace/trace.c)
+ *   the ring                   any: what is no event of its place is no event, and events are only counted and told (trace/events.c)
  *   fifo_start, counters       any: they are counted, compared and told only
  *   life                       any in a debug heap, else 0                                   believe.c
  *   scarce                     none, once, once and now                                      believe.c
