@@ -85,7 +85,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   xmc_seat_read_for(heap, view.own, me, cls, want, &seat);
   if (XMC_LOOKS_FIRST && !view.ours)
     return 0;
-  if (want == 32u) { /* most often all of a Superblock */
+  if (want == 32u && XMC_LANES_ARE_32) { /* most often all of a Superblock */
     id = XMC_NONE;
     if (rank == 0 && xmc_class_is_full(cls))
       id = xmc_full_claim(heap, me, view.words, cls, seat);
@@ -161,7 +161,7 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
   near = XMC_NONE;
   if (xmc_lanes_count(group) > 1u && !xmc_scarce_near(heap)) {
     near = xmc_memoryblock_home(heap, me);
-    if (xmc_lanes_count(group) == 32u &&
+    if (xmc_lanes_count(group) == 32u && XMC_LANES_ARE_32 &&
         xmc_popcount32(pages) == 1u) { /* with as many it is one of the shared ones */
       at = xmc_full_runs(heap, pages, near, group);
       if (at != XMC_NONE) {

@@ -84,6 +84,15 @@
 #endif
 #endif
 
+/* AMD's GPUs by clang: lanes by its builtins */
+#ifndef XMC_AMDGCN
+#ifdef __AMDGCN__
+#define XMC_AMDGCN 1
+#else
+#define XMC_AMDGCN 0
+#endif
+#endif
+
 /* 0 on the host; in kernels the version of OpenCL C, 120, 200 or 300, or the one that C++ for OpenCL stands on */
 #if defined(__OPENCL_CPP_VERSION__)
 #define XMC_OPENCL (__OPENCL_CPP_VERSION__ >= 202100 ? 300 : 200)

@@ -137,6 +137,7 @@ XMC_FN xmc_u64 xmc_clock(void) {
 #endif
 
 typedef xmc_u32 xmc_lanes;
+#define XMC_LANES_ARE_32 1
 XMC_FN xmc_u32 xmc_lane(void) {
   xmc_u32 lane;
   __asm("mov.u32 %0, %%laneid;" : "=r"(lane));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every OpenCL device shares: bit functions, ids, the hashed slot, lanes by ballot (GPUs). */
+/* What every OpenCL device shares: bit functions, ids, the hashed slot, lanes by ballot (GPUs; AMD's: amdgcn.h). */
 #ifndef XMC_PLATFORM_OPENCL_H
 #define XMC_PLATFORM_OPENCL_H
 
@@ -75,7 +75,9 @@ XMC_FN xmc_u64 xmc_clock(void) { return 0; }
  * each other. It is only a hint, so whatever else a device gives as the address is as right. PoCL would inline what asks for a
  * work-item's or a group's id. The multiplier, the golden ratio's, spreads both. */
 XMC_FN xmc_u32 xmc_caller(void) {
-#if XMC_SIMT
+#if XMC_SIMT && defined(__AMDGCN_WAVEFRONT_SIZE) /* 32 or 64 lanes */
+  return (xmc_group_id() * 32u + xmc_local_id() / __AMDGCN_WAVEFRONT_SIZE) * 2654435769u;
+#elif XMC_SIMT
   return (xmc_group_id() * 32u + (xmc_local_id() >> 5)) * 2654435769u;
 #else
   xmc_u32 here;
@@ -89,27 +91,22 @@ XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) { return XMC_SIMT ? me : 0; }
 #endif
 
 #if XMC_SIMT && !defined(XMC_HAS_LANES)
-/* AMD, Intel and others with cl_khr_subgroup_ballot and cl_khr_subgroup_shuffle in lock step. */
+#if XMC_AMDGCN
+#include "amdgcn.h"
+#else
+/* Intel and others with cl_khr_subgroup_ballot and cl_khr_subgroup_shuffle in lock step. */
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
 typedef xmc_u64 xmc_lanes;
+#define XMC_LANES_ARE_32 (get_max_sub_group_size() == 32u)
 XMC_FN xmc_u32 xmc_lane(void) { return get_sub_group_local_id(); }
+XMC_FN xmc_u32 xmc_lanes_below(xmc_lanes m) {
+  return (xmc_u32)popcount(m & (((xmc_lanes)1 << xmc_lane()) - 1u));
+}
 XMC_FN xmc_lanes xmc_lanes_that(int predicate) {
   uint4 b = sub_group_ballot(predicate);
   return (xmc_lanes)b.y << 32 | b.x;
 }
-XMC_FN xmc_lanes xmc_lanes_matching(xmc_u64 key) {
-  xmc_lanes same = 0;
-  int open = 1;
-  while (open) { /* one turn for each different key */
-    xmc_u64 first = sub_group_broadcast_first(key);
-    same = xmc_lanes_that(key == first);
-    open = key != first;
-  }
-  return same;
-}
-XMC_FN xmc_u32 xmc_lanes_below(xmc_lanes m) {
-  return (xmc_u32)popcount(m & (((xmc_lanes)1 << xmc_lane()) - 1u));
-}
+XMC_FN xmc_u64 xmc_lanes_first_key(xmc_u64 key) { return sub_group_broadcast_first(key); }
 XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
   (void)m;
   return sub_group_shuffle(value, lane);
@@ -117,6 +114,17 @@ XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
 XMC_FN void xmc_lanes_sync(xmc_lanes m) {
   (void)m; /* in lock step */
   mem_fence(CLK_GLOBAL_MEM_FENCE);
+}
+#endif
+XMC_FN xmc_lanes xmc_lanes_matching(xmc_u64 key) {
+  xmc_lanes same = 0;
+  int open = 1;
+  while (open) { /* one turn for each different key */
+    xmc_u64 first = xmc_lanes_first_key(key);
+    same = xmc_lanes_that(key == first);
+    open = key != first;
+  }
+  return same;
 }
 XMC_FN int xmc_lanes_any(int predicate) { return predicate; }
 XMC_FN xmc_lanes xmc_lanes_ballot(xmc_lanes m, int predicate) { return m & xmc_lanes_that(predicate); }
@@ -137,7 +145,7 @@ XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
   xmc_u32 r = 0;
   xmc_lanes rest = m;
   while (rest) {
-    r |= sub_group_shuffle(value, xmc_lowest64(rest));
+    r |= xmc_shuffle32(m, value, xmc_lowest64(rest)); /* every lane of m runs this loop alike */
     rest &= rest - 1u;
   }
   return r;

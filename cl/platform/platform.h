@@ -25,6 +25,7 @@
  *   xmc_work_item()       global linear id, for reports; but for XMC_SIMT, xmc_group_work_item(): of the group's first one
  * and, where XMC_SIMT is 1, for work-items in lock step, from any control flow:
  *   xmc_lanes             set of lanes
+ *   XMC_LANES_ARE_32      has a sub-group 32 lanes? Then a group of 32 is all of it, which full_group.cl relies on
  *   xmc_lanes_matching(key), xmc_lanes_count(m), xmc_lanes_below(m): lanes of m before me
  *   xmc_lanes_first(m), xmc_lanes_drop(m, n): without the n lowest; xmc_lane()
  *   xmc_cas_acquire64_if(ask, …): only if ask, else it returns `expected`
@@ -55,9 +56,10 @@
 
 /* Work-items of a sub-group run in lock step and ballot works in divergent flow: true on GPUs only.
  * On CPU devices a ballot in divergent flow silently rewrites the caller's branches, so this is never
- * guessed from macros; the host library sets it for GPU devices with cl_khr_subgroup_ballot. */
+ * guessed from macros but those of NVIDIA's and AMD's compilers; the host library sets it for these, and for GPU devices with
+ * cl_khr_subgroup_ballot, after it has tried them. */
 #ifndef XMC_SIMT
-#define XMC_SIMT XMC_NVIDIA
+#define XMC_SIMT (XMC_NVIDIA || XMC_AMDGCN)
 #endif
 
 /* Are there sub-groups, and so their calls? The host library sets it where the device declares ballots. In lock step they are

@@ -4,7 +4,8 @@
  * problem and its results compared. The first that works is taken:
  *
  *   NVIDIA                          inline PTX: lanes and device-scope order, OpenCL C 3.0, else 1.2
- *   device-scope C11 atomics        OpenCL C 3.0 (2.0 before that); with lanes on GPUs that have them
+ *   device-scope C11 atomics        OpenCL C 3.0 (2.0 before that); with lanes on GPUs that have them: by sub-group functions,
+ *                                   on AMD's, which declare none, by their compiler's builtins
  *   cl_khr_int64_*_atomics          OpenCL C 1.2
  *
  * The answers are kept for the life of the process.
@@ -67,8 +68,8 @@ static cl_int xmc_choose_path(const xmc_bench *bench, const char *extensions, cl
       return CL_SUCCESS;
     probe->nvidia = probe->redux = probe->simt = 0;
   }
-  lanes = probe->gpu && xmc_has_word(extensions, "cl_khr_subgroup_ballot") &&
-          xmc_has_word(extensions, "cl_khr_subgroup_shuffle");
+  lanes = probe->gpu && (probe->amd || (xmc_has_word(extensions, "cl_khr_subgroup_ballot") &&
+                                        xmc_has_word(extensions, "cl_khr_subgroup_shuffle")));
   if (version >= 200) { /* sub-groups, too, came with OpenCL C 2.0 */
     const char *std = version >= 300 ? "CL3.0" : "CL2.0";
     probe->c11 = 1;
@@ -183,6 +184,7 @@ static cl_int xmc_query(xmc_probe *probe, cl_uint *version) {
     probe->gpu = (type & CL_DEVICE_TYPE_GPU) && !(type & CL_DEVICE_TYPE_CPU); /* simulators say both */
     probe->nvidia = probe->gpu && (vendor_id == 0x10de || strstr(vendor, "NVIDIA"));
     probe->scalar_calls = !probe->gpu && strstr(probe->platform, "Intel(R) OpenCL") != NULL;
+    probe->amd = probe->gpu && vendor_id == 0x1002;
     probe->race_checker = strstr(probe->name, "Oclgrind") != NULL;
     if (*version >= 200 && clGetDeviceInfo(device, CL_DEVICE_SVM_CAPABILITIES, sizeof probe->svm, &probe->svm,
                                            NULL) != CL_SUCCESS)

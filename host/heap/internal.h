@@ -49,6 +49,7 @@ typedef struct xmc_probe {
   cl_bitfield svm;    /* CL_DEVICE_SVM_CAPABILITIES; 0 before OpenCL 2.0 */
   int gpu;
   int nvidia;        /* inline PTX */
+  int amd;           /* its compiler may have the builtins of cl/platform/amdgcn.h */
   int redux;         /* redux.sync: compute capability 8.0 and up */
   int c11;           /* C11 atomics at device scope */
   int simt;          /* sub-groups in lock step, ballot from divergent flow */

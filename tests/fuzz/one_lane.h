@@ -3,6 +3,7 @@
 #ifndef XMC_FUZZ_ONE_LANE_H
 #define XMC_FUZZ_ONE_LANE_H
 typedef xmc_u32 xmc_lanes;
+#define XMC_LANES_ARE_32 0
 XMC_FN xmc_u32 xmc_caller(void) { return 5u; }
 XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) {
   return me < slots ? me : (xmc_u32)(((xmc_u64)(me * 2654435769u) * slots) >> 32);

@@ -16,7 +16,7 @@ typedef struct lane {
   int state;
   const char *place; /* MATCHES */
   uint64_t key;
-  uint32_t set;   /* SHARES: with whom; then the result's */
+  simt_set set;   /* SHARES: with whom; then the result's */
   uint32_t value; /* given */
 } lane;
 
@@ -51,7 +51,7 @@ void simt_step(void) {
     leave();
 }
 
-uint32_t simt_matching(const char *place, uint64_t key) {
+simt_set simt_matching(const char *place, uint64_t key) {
   lane *me = &now.lanes[now.current];
   me->state = MATCHES;
   me->place = place;
@@ -60,7 +60,7 @@ uint32_t simt_matching(const char *place, uint64_t key) {
   return me->set;
 }
 
-static lane *share(uint32_t set, uint32_t value) {
+static lane *share(simt_set set, uint32_t value) {
   lane *me = &now.lanes[now.current];
   if (!(set >> now.current % SIMT_LANES & 1u))
     abort();
@@ -71,13 +71,13 @@ static lane *share(uint32_t set, uint32_t value) {
   return me - now.current % SIMT_LANES; /* the sub-group's first; values stay until the next turn of all */
 }
 
-uint32_t simt_shuffle(uint32_t set, uint32_t value, uint32_t from) {
+uint32_t simt_shuffle(simt_set set, uint32_t value, uint32_t from) {
   uint32_t result = share(set, value)[from].value;
   share(set, value); /* nobody changes a value before all have read */
   return result;
 }
 
-uint32_t simt_or(uint32_t set, uint32_t value) {
+uint32_t simt_or(simt_set set, uint32_t value) {
   lane *group = share(set, value);
   uint32_t result = 0, i;
   for (i = 0; i < SIMT_LANES; i++)
@@ -101,7 +101,8 @@ static void go_on(uint32_t number) {
 
 /* Lets those go on whose wait is over. Returns whether there were any. */
 static int resolve(lane *group) {
-  uint32_t i, j, set, running = 0, any = 0;
+  uint32_t i, j, running = 0, any = 0;
+  simt_set set;
   for (i = 0; i < SIMT_LANES; i++) {
     running |= group[i].state == RUNS;
     if (group[i].state != SHARES)
@@ -123,7 +124,7 @@ static int resolve(lane *group) {
       continue;
     for (set = 0, j = i; j < SIMT_LANES; j++)
       if (group[j].state == MATCHES && group[j].place == group[i].place && group[j].key == group[i].key)
-        set |= 1u << j;
+        set |= (simt_set)1 << j;
     for (j = i; j < SIMT_LANES; j++)
       if (set >> j & 1u) {
         group[j].set = set;

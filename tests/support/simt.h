@@ -16,7 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifndef SIMT_LANES /* of a sub-group: 32, or 64 in a program that defines it before and includes simt.c */
 #define SIMT_LANES 32u
+#endif
+typedef uint64_t simt_set; /* lanes of a sub-group, a bit each */
 
 typedef struct simt {
   /* set by the caller */
@@ -36,7 +39,7 @@ void simt_step(void);
 uint32_t simt_number(void); /* of the running lane, counted over all sub-groups; 0 outside of simt_run */
 uint32_t simt_random(void);
 uint64_t simt_now(void); /* ticks so far */
-uint32_t simt_matching(const char *place, uint64_t key);
-uint32_t simt_shuffle(uint32_t lanes, uint32_t value, uint32_t lane); /* lanes: the set of callers */
-uint32_t simt_or(uint32_t lanes, uint32_t value);
+simt_set simt_matching(const char *place, uint64_t key);
+uint32_t simt_shuffle(simt_set lanes, uint32_t value, uint32_t lane); /* lanes: the set of callers */
+uint32_t simt_or(simt_set lanes, uint32_t value);
 #endif

@@ -3,7 +3,12 @@
 #ifndef XMC_TEST_SIMT_LANES_H
 #define XMC_TEST_SIMT_LANES_H
 #include "simt.h"
+#define XMC_LANES_ARE_32 (SIMT_LANES == 32)
+#if SIMT_LANES > 32 /* as on AMD's GPUs with sub-groups of 64 */
+typedef xmc_u64 xmc_lanes;
+#else
 typedef xmc_u32 xmc_lanes;
+#endif
 #ifndef SIMT_SLOT
 #define SIMT_SLOT(group) (group) /* where sub-group `group` runs */
 #endif
@@ -17,10 +22,12 @@ XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
   return simt_random();
 }
 XMC_FN xmc_u32 xmc_lane(void) { return simt_number() % SIMT_LANES; }
-#define xmc_lanes_matching(key) simt_matching(__func__, key)
-XMC_FN xmc_u32 xmc_lanes_count(xmc_lanes m) { return xmc_popcount32(m); }
-XMC_FN xmc_u32 xmc_lanes_below(xmc_lanes m) { return xmc_popcount32(m & (((xmc_u32)1 << xmc_lane()) - 1u)); }
-XMC_FN xmc_u32 xmc_lanes_first(xmc_lanes m) { return xmc_lowest32(m); }
+#define xmc_lanes_matching(key) ((xmc_lanes)simt_matching(__func__, key))
+XMC_FN xmc_u32 xmc_lanes_count(xmc_lanes m) { return (xmc_u32)__builtin_popcountll(m); }
+XMC_FN xmc_u32 xmc_lanes_below(xmc_lanes m) {
+  return xmc_lanes_count(m & (((xmc_lanes)1 << xmc_lane()) - 1u));
+}
+XMC_FN xmc_u32 xmc_lanes_first(xmc_lanes m) { return xmc_lowest64(m); }
 XMC_FN xmc_lanes xmc_lanes_drop(xmc_lanes m, xmc_u32 n) {
   for (; n > 0; n--)
     m &= m - 1u;
@@ -32,7 +39,10 @@ XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) { return simt_or(m, value); }
 XMC_FN void xmc_lanes_sync(xmc_lanes m) { simt_or(m, 0); }
 XMC_FN xmc_lanes xmc_lanes_ballot(xmc_lanes m, int predicate) {
-  return simt_or(m, predicate ? 1u << xmc_lane() : 0);
+  xmc_u32 lane = xmc_lane(), low = simt_or(m, predicate && lane < 32u ? 1u << lane : 0);
+  if (sizeof m == 4)
+    return low;
+  return (xmc_lanes)((xmc_u64)simt_or(m, predicate && lane >= 32u ? 1u << (lane - 32u) : 0) << 32 | low);
 }
 XMC_FN int xmc_lanes_any(int predicate) { return predicate; }
 XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
@@ -42,7 +52,7 @@ XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
 }
 XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 n) {
   xmc_lanes_sync(m);
-  return simt_shuffle(m, value, n);
+  return simt_shuffle(m, value, xmc_lanes_first(xmc_lanes_drop(m, n)));
 }
 XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
   return ask ? xmc_cas_acquire64(p, expected, desired) : expected;

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* AMD's GPUs: lanes by clang's builtins (`__AMDGCN__`), for sub-groups of 32 and of 64 lanes. Atomics are C11's (opencl2.h).
+ *
+ * AMD's OpenCL declares sub-groups but neither cl_khr_subgroup_ballot nor cl_khr_subgroup_shuffle; its compiler is clang. Lanes of
+ * a sub-group run in lock step, so that what each wrote before is on its way before the first lane's next atomic, and a
+ * release by that lane waits for all of it; the compiler only has to keep the order.
+ */
+#ifndef XMC_PLATFORM_AMDGCN_H
+#define XMC_PLATFORM_AMDGCN_H
+
+#ifndef XMC_AMDGCN_LANES
+#ifdef __AMDGCN_WAVEFRONT_SIZE__
+#define XMC_AMDGCN_LANES __AMDGCN_WAVEFRONT_SIZE__
+#else
+#define XMC_AMDGCN_LANES __AMDGCN_WAVEFRONT_SIZE
+#endif
+#endif
+
+typedef xmc_u64 xmc_lanes;
+#define XMC_LANES_ARE_32 (XMC_AMDGCN_LANES == 32)
+XMC_FN xmc_u32 xmc_lanes_below(xmc_lanes m) {
+#if XMC_AMDGCN_LANES == 32
+  return __builtin_amdgcn_mbcnt_lo((xmc_u32)m, 0u);
+#else
+  return __builtin_amdgcn_mbcnt_hi((xmc_u32)(m >> 32), __builtin_amdgcn_mbcnt_lo((xmc_u32)m, 0u));
+#endif
+}
+XMC_FN xmc_u32 xmc_lane(void) { return xmc_lanes_below(~(xmc_lanes)0); }
+XMC_FN xmc_lanes xmc_lanes_that(int predicate) {
+#if !__has_builtin(__builtin_amdgcn_ballot_w64) /* before clang 16: lanes that compare unequal (33) to 0 */
+  return __builtin_amdgcn_uicmp((xmc_u32)(predicate != 0), 0u, 33);
+#elif XMC_AMDGCN_LANES == 32
+  return __builtin_amdgcn_ballot_w32(predicate != 0);
+#else
+  return __builtin_amdgcn_ballot_w64(predicate != 0);
+#endif
+}
+/* The key of the first of the lanes that call */
+XMC_FN xmc_u64 xmc_lanes_first_key(xmc_u64 key) {
+  xmc_u32 low = (xmc_u32)__builtin_amdgcn_readfirstlane((int)(xmc_u32)key);
+  xmc_u32 high = (xmc_u32)__builtin_amdgcn_readfirstlane((int)(xmc_u32)(key >> 32));
+  return (xmc_u64)high << 32 | low;
+}
+#if XMC_AMDGCN_LANES == 32 || defined(__GFX9__) || defined(__GFX12__)
+XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
+  (void)m;
+  return (xmc_u32)__builtin_amdgcn_ds_bpermute((int)(lane << 2), (int)value);
+}
+#else
+/* Where 64 lanes are two halves of 32, ds_bpermute does not reach the other one. One turn for each different lane */
+XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
+  xmc_u32 r = 0, from;
+  int open = 1;
+  (void)m;
+  while (open) {
+    from = (xmc_u32)__builtin_amdgcn_readfirstlane((int)lane);
+    r = (xmc_u32)__builtin_amdgcn_readlane((int)value, (int)from);
+    open = lane != from;
+  }
+  return r;
+}
+#endif
+XMC_FN void xmc_lanes_sync(xmc_lanes m) {
+  (void)m;
+  __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");
+  __builtin_amdgcn_wave_barrier();
+}
+#endif
