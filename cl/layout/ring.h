@@ -53,11 +53,11 @@ typedef struct xmc_trace_record {
   xmc_u32 item; /* low half of the work-item's global linear id */
 } xmc_trace_record;
 
+/* The ring's head; xmcHeap's trace_records of records follow it. */
 typedef struct xmc_trace_ring {
   xmc_u64 taken; /* events so far */
   xmc_u64 clock; /* unit of times: XMC_CLOCK_… */
   xmc_u64 spare[6];
-  xmc_trace_record records[1]; /* xmcHeap's trace_records of them */
 } xmc_trace_ring;
 
 #define XMC_CLOCK_NONE 0u
@@ -73,7 +73,7 @@ XMC_FN XMC_GLOBAL xmc_trace_ring *xmc_trace_ring_of(XMC_GLOBAL xmcHeap *heap) {
   return (XMC_GLOBAL xmc_trace_ring *)xmc_at64(heap, heap->trace);
 }
 XMC_FN XMC_GLOBAL xmc_trace_record *xmc_trace_record_of(XMC_GLOBAL xmcHeap *heap, xmc_u64 place) {
-  return xmc_trace_ring_of(heap)->records + (place & (heap->trace_records - 1u));
+  return (XMC_GLOBAL xmc_trace_record *)(xmc_trace_ring_of(heap) + 1) + (place & (heap->trace_records - 1u));
 }
 XMC_FN xmc_u64 xmc_trace_state(xmc_u64 place) { return (place + 1u) << 1; }
 XMC_FN xmc_u64 xmc_trace_what(xmc_u32 kind, xmc_u32 track, xmc_u64 ref) {

@@ -25,7 +25,7 @@ _Static_assert(offsetof(xmcHeap, magic) == 0 && offsetof(xmcHeap, data) == 8 &&
                    offsetof(xmcHeap, pages) == 28,
                "the header begins otherwise");
 _Static_assert(sizeof(xmcHeap) <= XMC_HEADER_BYTES, "the header is too large");
-_Static_assert(offsetof(xmc_trace_ring, records) == XMC_TRACE_RING_HEAD, "the ring begins otherwise");
+_Static_assert(sizeof(xmc_trace_ring) == XMC_TRACE_RING_HEAD, "the ring begins otherwise");
 
 #define XMC_MIN_PAGES 4u
 /* The least in a heap that can grow: the longest run of a Superblock is a place to look at in each (xmc_run_search). */
