@@ -114,6 +114,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_malloc_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 
   return block;
 }
 
+/* What a kernel calls, for one work-item after the other: platform.h, XMC_SCALAR_FN. */
 XMC_SCALAR_FN XMC_GLOBAL char *xmc_malloc_scalar(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id,
                                                  size_t size) {
   return xmc_malloc_alone(heap, me, id, size);
@@ -162,6 +163,7 @@ XMC_COLD_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL
     xmc_other_free(heap, me, ptr);
 }
 
+/* As xmc_malloc_scalar. */
 XMC_SCALAR_FN void xmc_block_free_scalar(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr) {
   xmc_block_free(heap, me, ptr);
 }

@@ -137,7 +137,7 @@
 #endif
 #endif
 /* Between a kernel and what it calls for each work-item alone. Intel's runtime for CPUs makes variants of functions for several work-items
- * at a time, in which these run through every branch together: a pair of malloc and free took 12 times as long. It makes none of
+ * at a time, in which these run through every branch together: a pair of malloc and free took over 30 times as long (bench/experiments.md). It makes none of
  * functions that are not to be optimised, which are called for one work-item after the other. The host library sets
  * XMC_SCALAR_CALLS there. */
 #ifndef XMC_SCALAR_CALLS
