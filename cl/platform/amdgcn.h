@@ -8,12 +8,22 @@
 #ifndef XMC_PLATFORM_AMDGCN_H
 #define XMC_PLATFORM_AMDGCN_H
 
+/* Lanes of a sub-group. Clang 21 warns of the macro that tells, since it is to go; without it, what a GPU has unless its compiler is
+ * asked for the other size, which -DXMC_AMDGCN_LANES then has to say. */
 #ifndef XMC_AMDGCN_LANES
-#ifdef __AMDGCN_WAVEFRONT_SIZE__
-#define XMC_AMDGCN_LANES __AMDGCN_WAVEFRONT_SIZE__
-#else
-#define XMC_AMDGCN_LANES __AMDGCN_WAVEFRONT_SIZE
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-pragma"
+#ifdef __AMDGCN_WAVEFRONT_SIZE
+#if __AMDGCN_WAVEFRONT_SIZE == 32
+#define XMC_AMDGCN_LANES 32
 #endif
+#elif defined(__GFX10__) || defined(__GFX11__) || defined(__GFX12__)
+#define XMC_AMDGCN_LANES 32
+#endif
+#ifndef XMC_AMDGCN_LANES
+#define XMC_AMDGCN_LANES 64
+#endif
+#pragma clang diagnostic pop
 #endif
 
 typedef xmc_u64 xmc_lanes;

@@ -4,6 +4,9 @@
 #define XMC_PLATFORM_OPENCL_H
 
 #define XMC_CONSTANT __constant
+#if XMC_SIMT && XMC_AMDGCN
+#include "amdgcn.h"
+#endif
 
 #if !XMC_NVIDIA
 XMC_FN xmc_u64 xmc_load_fixed64(XMC_GLOBAL const xmc_u64 *p) { return *p; }
@@ -75,8 +78,8 @@ XMC_FN xmc_u64 xmc_clock(void) { return 0; }
  * each other. It is only a hint, so whatever else a device gives as the address is as right. PoCL would inline what asks for a
  * work-item's or a group's id. The multiplier, the golden ratio's, spreads both. */
 XMC_FN xmc_u32 xmc_caller(void) {
-#if XMC_SIMT && defined(__AMDGCN_WAVEFRONT_SIZE) /* 32 or 64 lanes */
-  return (xmc_group_id() * 32u + xmc_local_id() / __AMDGCN_WAVEFRONT_SIZE) * 2654435769u;
+#if XMC_SIMT && XMC_AMDGCN
+  return (xmc_group_id() * 32u + xmc_local_id() / XMC_AMDGCN_LANES) * 2654435769u;
 #elif XMC_SIMT
   return (xmc_group_id() * 32u + (xmc_local_id() >> 5)) * 2654435769u;
 #else
@@ -91,9 +94,7 @@ XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) { return XMC_SIMT ? me : 0; }
 #endif
 
 #if XMC_SIMT && !defined(XMC_HAS_LANES)
-#if XMC_AMDGCN
-#include "amdgcn.h"
-#else
+#if !XMC_AMDGCN
 /* Intel and others with cl_khr_subgroup_ballot and cl_khr_subgroup_shuffle in lock step. */
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
 typedef xmc_u64 xmc_lanes;
