@@ -27,7 +27,7 @@ static char *device_text(test_env *env, cl_device_info name) {
 
 /* What modules in SPIR-V are built with. Without it Intel's runtime makes OpenCL C 1.2's functions of their atomics, which take no
  * generic pointers. */
-#define IL_OPTIONS "-cl-std=CL2.0"
+#define IL_OPTIONS "-cl-std=CL3.0"
 
 /* Builds a module, or makes an object of it; fails with the build log. */
 static void build_il(test_env *env, cl_program program, int object) {

@@ -120,8 +120,10 @@
 
 /* Functions off the fast path. On CPU devices they are called: a kernel with all of them in every place that
  * allocates takes minutes to compile. PoCL inlines every function that asks for a work-item's id, and all of its callers up to
- * the kernel, so only the public calls ask, and hand the answer down as `me`. On GPUs calls cost more registers than they save. */
-#if XMC_SIMT && XMC_OPENCL && !XMC_DEBUG
+ * the kernel, so only the public calls ask, and hand the answer down as `me`. On NVIDIA's and AMD's GPUs calls cost more registers than
+ * they save. Where lanes are those of OpenCL's sub-groups they are called, too: Intel's compiler for CPUs takes no large function for
+ * several work-items at a time, and a sub-group's calls in one that it takes for each alone end the program. */
+#if XMC_SIMT && (XMC_NVIDIA || XMC_AMDGCN) && !XMC_DEBUG
 #define XMC_COLD_FN XMC_FN
 #else
 #define XMC_COLD_FN static __attribute__((noinline, unused))
@@ -130,7 +132,7 @@
  * keep their registers (tests/code_size), and nothing is slower. A call from where many values are alive, or one that most
  * requests make, costs more than it saves (bench/experiments.md). */
 #ifndef XMC_CALL_FN
-#if XMC_SIMT && XMC_OPENCL && !XMC_NVIDIA && !XMC_DEBUG
+#if XMC_SIMT && XMC_AMDGCN && !XMC_DEBUG
 #define XMC_CALL_FN XMC_FN
 #else
 #define XMC_CALL_FN static __attribute__((noinline, unused))

@@ -9,6 +9,7 @@
  *   XMC_TEST_DEVICE  only devices whose name or platform's name contains it
  *   XMC_TEST_SCALE   small (simulators; the default there), short (normal sizes, each test under one or two configurations
  *                    besides the default one), normal (the default), full (larger sizes)
+ *   XMC_TEST_AS_GPU  each device is a GPU (as_gpu.c); its lanes must work then
  *   XMC_TEST_FILTER  only tests whose full name contains it; the first argument does the same
  */
 #ifndef XMC_TEST_HARNESS_H

@@ -40,6 +40,8 @@ xmc_heap test_heap_with(test_env *env, size_t bytes, const xmc_heap_properties *
   heap = xmcCreateHeap(env->context, env->device->id, properties, bytes, &status);
   test_check_cl(status, "xmcCreateHeap", __FILE__, __LINE__);
   assert_non_null(heap);
+  if (getenv("XMC_TEST_AS_GPU"))
+    assert_non_null(strstr(xmcGetBuildOptions(heap), "XMC_SIMT=1"));
   assert_true(env->heap_count < sizeof env->heaps / sizeof *env->heaps);
   env->heaps[env->heap_count++] = heap;
   return heap;
