@@ -136,7 +136,7 @@ typedef cl_uint xmc_heap_info;
  * `context`; a context may have any number of heaps. To a heap all sub-devices of a root device, and the root device,
  * are one device: its queues and programs may be of any of them that the context takes. Kernels on several of them at
  * the same time may share a heap where the device is a CPU; elsewhere one must end before another starts. The first heap on a device probes it: a few small
- * programs are built and run, once a process.
+ * programs, one of them with a malloc and a free, are built and run, once a process.
  * Errors: CL_INVALID_CONTEXT, CL_INVALID_DEVICE, CL_INVALID_PROPERTY (unknown, twice, or a bad value),
  * XMC_HEAP_TOO_SMALL, XMC_HEAP_TOO_LARGE, XMC_NO_INT64_ATOMICS, XMC_SVM_UNAVAILABLE, XMC_DEVICE_UNUSABLE,
  * CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY. */

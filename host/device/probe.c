@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a device can do. Its macros and extension strings may lie (some declare what does not build, some
  * build what computes wrong answers), so after the queries each candidate path is built, run on a small
- * problem and its results compared. The first that works is taken:
+ * problem and its results compared, at last a malloc and a free. The first that works is taken:
  *
  *   NVIDIA                          inline PTX: lanes and device-scope order, OpenCL C 3.0, else 1.2
  *   device-scope C11 atomics        OpenCL C 3.0 (2.0 before that); with lanes on GPUs that have them: by sub-group functions,
@@ -52,7 +52,7 @@ static int xmc_path_works(const xmc_bench *bench, const char *std, const char *p
   xmc_say(probe, "try %s:", probe->path);
   xmc_write_options(probe, &plain, options);
   if (!xmc_atomics_work(bench, options) || (probe->simt && !xmc_lanes_work(bench, options)) ||
-      !xmc_library_builds(bench, options))
+      !xmc_pair_works(bench, &plain, options))
     return 0;
   xmc_say(probe, "  builds and computes right: taken");
   return 1;

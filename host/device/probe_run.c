@@ -21,8 +21,7 @@ void xmc_say(xmc_probe *probe, const char *format, ...) {
     strcpy(probe->why + used, "\n");
 }
 
-/* The line of a build log that says most, as one line */
-static const char *xmc_first_error(char *log) {
+const char *xmc_first_error(char *log) {
   char *at = strstr(log, "error");
   char *end;
   if (!at)
@@ -110,17 +109,6 @@ int xmc_lanes_work(const xmc_bench *bench, const char *options) {
     return 1;
   xmc_say(bench->probe, "  lanes in divergent flow give wrong results");
   return 0;
-}
-
-int xmc_library_builds(const xmc_bench *bench, const char *options) {
-  char log[2048] = "";
-  cl_program program = NULL;
-  cl_int status = xmc_build_helpers(bench->context, bench->probe->device, options, &program, log, sizeof log);
-  if (status == CL_SUCCESS)
-    clReleaseProgram(program);
-  else
-    xmc_say(bench->probe, "  the library does not build: %s", xmc_first_error(log));
-  return status == CL_SUCCESS;
 }
 
 int xmc_svm_alias_works(const xmc_bench *bench, const char *options) {

@@ -318,4 +318,5 @@ extern const char xmc_source_default[]; /* the next two without what they includ
 extern const char xmc_source_std[];
 extern const char xmc_source_kernels[];
 extern const char xmc_source_probe[];
+extern const char xmc_source_probe_pair[]; /* what follows xmc_source_kernels */
 #endif
