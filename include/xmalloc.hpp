@@ -285,6 +285,20 @@ public:
     return program;
   }
 
+  /* xmcLinkProgram, of programs that cl::Program::compile compiled. Without exceptions, a program that does not link is returned as
+   * well, for its log. */
+  cl::Program linkProgram(const std::vector<cl::Program> &objects, xmc_link_flags flags = 0,
+                          const std::string &options = std::string(), cl_int *err = nullptr) const {
+    std::vector<cl_program> programs;
+    cl_int status;
+    for (const cl::Program &object : objects)
+      programs.push_back(object());
+    cl::Program program(xmcLinkProgram(heap_, flags, (cl_uint)programs.size(), programs.data(),
+                                       options.empty() ? nullptr : options.c_str(), &status));
+    detail::report(status, "xmcLinkProgram", err);
+    return program;
+  }
+
   /* xmcSetKernelArgHeap */
   cl_int setArg(const cl::Kernel &kernel, cl_uint index) const {
     return detail::report(xmcSetKernelArgHeap(kernel(), index, heap_), "xmcSetKernelArgHeap");

@@ -98,6 +98,27 @@ static void test_list(const cl::Context &context, const cl::CommandQueue &queue,
   EXPECT(heap.check(queue) == CL_SUCCESS);
 }
 
+/* An object that only declares what it calls */
+static void test_linked(const cl::Context &context, const cl::CommandQueue &queue, const xmc::Heap &heap) {
+  cl_int status = CL_SUCCESS;
+  cl::Program object(context,
+                     "struct xmcHeap;\n"
+                     "__global void *xmcMalloc(__global struct xmcHeap *heap, size_t size);\n"
+                     "__kernel void take(__global struct xmcHeap *heap) { xmcMalloc(heap, 100); }\n");
+  cl::Program program;
+  EXPECT(object.compile(heap.buildOptions().c_str()) == CL_SUCCESS);
+  CALL(status, program = heap.linkProgram(std::vector<cl::Program>(1, object), 0, "", err));
+  EXPECT(status == CL_SUCCESS);
+  cl::Kernel take(program, "take");
+  EXPECT(heap.setArg(take, 0) == CL_SUCCESS);
+  EXPECT(queue.enqueueNDRangeKernel(take, cl::NullRange, cl::NDRange(50)) == CL_SUCCESS);
+  EXPECT(queue.finish() == CL_SUCCESS);
+  EXPECT(heap.stats(queue).live_blocks == 50);
+  EXPECT(heap.reset(queue) == CL_SUCCESS);
+  CALL(status, heap.linkProgram(std::vector<cl::Program>(), 0, "", err));
+  EXPECT(status == CL_INVALID_VALUE);
+}
+
 static void test_life(const cl::Context &context, const cl::Device &device) {
   xmc::Heap first(context, device, 4 << 20, {XMC_HEAP_COALESCING, XMC_COALESCE_NONE}), copy(first), none;
   EXPECT(first.getInfo<XMC_HEAP_REFERENCE_COUNT>() == 2);
@@ -220,6 +241,7 @@ static void test_device(const cl::Device &device) {
   cl::CommandQueue queue(context, device);
   xmc::Heap heap(context, device, 4 << 20);
   test_list(context, queue, heap);
+  test_linked(context, queue, heap);
   test_life(context, device);
   test_growing(context, device);
   test_mapping(heap);

@@ -161,6 +161,18 @@ def test_bad_files(heap, context, tmp_path):
         heap.save(tmp_path / "none" / "heap")
 
 
+def test_link(heap, context, queue):
+    source = """struct xmcHeap;
+    __global void *xmcMalloc(__global struct xmcHeap *heap, size_t size);
+    __kernel void f(__global struct xmcHeap *heap) { xmcMalloc(heap, 100); }"""
+    program = heap.link(cl.Program(context, source).compile(heap.build_options))
+    xmc.Kernel(program, "f")(queue, (50,), None, heap)
+    assert heap.stats(queue).live_blocks == 50
+    with pytest.raises(xmc.Error) as e:
+        heap.link()
+    assert e.value.status == cl.status_code.INVALID_VALUE
+
+
 def test_default_heap(heap, queue, refs):
     source = """#include "xmalloc_default.cl"
     __kernel void f(__global ulong *r) { r[0] = xmcMallocDefault(100) != 0; }"""

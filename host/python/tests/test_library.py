@@ -73,6 +73,7 @@ C_TYPES = {
     "cl_uint": ctypes.c_uint32,
     "xmc_heap_info": ctypes.c_uint32,
     "xmc_heap_text": ctypes.c_uint32,
+    "xmc_link_flags": ctypes.c_uint64,
     "size_t": ctypes.c_size_t,
     "xmcRef": ctypes.c_uint64,
 }

@@ -165,6 +165,21 @@ class Heap:
         text = cl.Program.from_int_ptr(program, retain=False).get_info(cl.program_info.SOURCE)
         return Program(self, str(text))
 
+    def link(self, *objects: cl.Program, default_heap: bool = False, options: str = "") -> cl.Program:
+        """Links programs that were compiled (``cl.Program(context, source).compile()``) and only declare what they call with the
+        device library. ``Kernel(program, name)`` makes a kernel of the result that takes heaps as arguments.
+
+        :param default_heap: the objects may call ``malloc`` and the like, too; :meth:`bind_default` then tells the heap.
+        """
+        programs = (ctypes.c_void_p * len(objects))(*(o.int_ptr for o in objects))
+        status = ctypes.c_int32()
+        linked = lib.xmcLinkProgram(
+            self.handle, int(default_heap), len(objects), programs, options.encode() or None, ctypes.byref(status)
+        )
+        program = cl.Program.from_int_ptr(linked, retain=False) if linked else None
+        check(status.value)
+        return cast(cl.Program, program)
+
     def set_argument(self, kernel: cl.Kernel, index: int) -> None:
         """Sets an argument of a kernel, declared as ``__global xmcHeap *``, to this heap. Raises :class:`Error` if its
         program is for another kind of heap. Kernels of :meth:`program` do this themselves for a heap that they are

@@ -195,6 +195,10 @@ _functions: dict[str, tuple[Any, list[Any]]] = {
         c_void_p,
         [_heap, c_uint32, POINTER(c_char_p), POINTER(c_size_t), _status_ret],
     ),
+    "xmcLinkProgram": (
+        c_void_p,
+        [_heap, c_uint64, c_uint32, POINTER(c_void_p), c_char_p, _status_ret],
+    ),
     "xmcGetBuildOptions": (c_char_p, [_heap]),
     "xmcGetGeometryOptions": (c_char_p, [_heap]),
     "xmcGetHeapInfo": (_status, [_heap, c_uint32, c_size_t, c_void_p, POINTER(c_size_t)]),
