@@ -46,6 +46,8 @@ __kernel void trace_calls(__global xmcHeap *heap, __global ulong *refs) {
 __kernel void trace_regions(__global xmcHeap *heap, __global ulong *refs) {
   xmcRegion region, other;
   uint i;
+  if (get_global_id(0) > 0)
+    return;
 #line 401
   region = xmcRegionCreate(heap);
 #line 402
