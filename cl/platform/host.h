@@ -58,6 +58,7 @@ XMC_FN xmc_u64 xmc_exchange_acq_rel64(xmc_u64 *p, xmc_u64 v) {
   XMC_HOST_STEP();
   return __atomic_exchange_n(p, v, __ATOMIC_ACQ_REL);
 }
+XMC_FN xmc_u64 xmc_exchange_hint64(xmc_u64 *p, xmc_u64 v) { return xmc_exchange_acq_rel64(p, v); }
 XMC_HOST_CAS(xmc_cas_hint32, xmc_u32, __ATOMIC_ACQ_REL)
 XMC_HOST_CAS(xmc_cas_hint64, xmc_u64, __ATOMIC_ACQ_REL)
 XMC_HOST_RMW(xmc_or_hint64, or, __ATOMIC_ACQ_REL)

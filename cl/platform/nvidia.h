@@ -98,6 +98,7 @@ XMC_PTX_RMW(xmc_and_hint64, xmc_u64, "l", "atom.acquire.gpu.global.and.b64")
 XMC_PTX_RMW(xmc_add_relaxed64, xmc_u64, "l", "atom.relaxed.gpu.global.add.u64")
 XMC_PTX_RMW(xmc_add_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.add.u64")
 XMC_PTX_RMW(xmc_add_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.add.u64")
+XMC_PTX_RMW(xmc_exchange_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.exch.b64")
 
 /* The multiprocessor and its warp: one FIFO for each resident sub-group. Both may change while a kernel
  * runs (preemption), which only costs speed. */
@@ -191,6 +192,18 @@ XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 n) {
                  : "memory");
   return r;
 }
+/* match.all with all lanes costs one instruction each; match.any, with a set that ptxas does not know, more than ten. */
+XMC_FN int xmc_full_same(xmc_u64 a, xmc_u64 b) {
+  xmc_lanes here, same, also;
+  __asm volatile("activemask.b32 %0;" : "=r"(here));
+  if (here != 0xffffffffu)
+    return 0;
+  __asm volatile("match.all.sync.b64 %0, %2, 0xffffffff; match.all.sync.b64 %1, %3, 0xffffffff;"
+                 : "=&r"(same), "=r"(also)
+                 : "l"(a), "l"(b)
+                 : "memory");
+  return (same & also) != 0;
+}
 /* Is there a lane here for which it is so? Whoever leaves a loop by this leaves it together with the others: so the
  * compiler needs no YIELD in it, and the lanes wait for each other afterwards. */
 XMC_FN int xmc_lanes_any(int predicate) {
@@ -218,6 +231,15 @@ XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expe
                  "@q atom.acquire.gpu.global.cas.b64 %0, [%1], %2, %3; }"
                  : "=&l"(old)
                  : "l"(p), "l"(expected), "l"(desired), "r"(ask)
+                 : "memory");
+  return old;
+}
+XMC_FN xmc_u64 xmc_add_hint64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 value) {
+  xmc_u64 old;
+  __asm volatile("{ .reg .pred q; setp.ne.s32 q, %3, 0; mov.b64 %0, 0; @q atom.relaxed.gpu.global.add.u64 "
+                 "%0, [%1], %2; }"
+                 : "=&l"(old)
+                 : "l"(p), "l"(value), "r"(ask)
                  : "memory");
   return old;
 }

@@ -137,6 +137,9 @@ XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
 XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
   return ask ? xmc_cas_acquire64(p, expected, desired) : expected;
 }
+XMC_FN xmc_u64 xmc_add_hint64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 value) {
+  return ask ? xmc_add_hint64(p, value) : 0;
+}
 XMC_FN xmc_u64 xmc_retire_or_hint64(XMC_GLOBAL xmc_u64 *p, xmc_u64 used, xmc_u64 retired, xmc_u64 bits,
                                     xmc_u64 *was) {
   *was = xmc_cas_hint64(p, used, retired);
@@ -166,6 +169,9 @@ XMC_FN xmc_lanes xmc_lanes_drop(xmc_lanes m, xmc_u32 n) {
   return m;
 }
 #if !XMC_NVIDIA
+XMC_FN int xmc_full_same(xmc_u64 a, xmc_u64 b) {
+  return XMC_LANES_ARE_32 && xmc_lanes_count(xmc_lanes_matching(a) & xmc_lanes_matching(b)) == 32u;
+}
 XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 n) {
   xmc_lanes_sync(m);
   return xmc_shuffle32(m, value, xmc_lanes_first(xmc_lanes_drop(m, n)));

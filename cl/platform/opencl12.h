@@ -70,6 +70,7 @@ XMC_ATOM_CAS(xmc_cas_acq_rel64, xmc_u64, XMC_V64, atom_cmpxchg, XMC_FENCE(), XMC
 XMC_ATOM_RMW(xmc_and_acquire64, atom_and, , XMC_FENCE())
 XMC_ATOM_RMW(xmc_or_release64, atom_or, XMC_FENCE(), )
 XMC_ATOM_RMW(xmc_exchange_acq_rel64, atom_xchg, XMC_FENCE(), XMC_FENCE())
+XMC_ATOM_RMW(xmc_exchange_hint64, atom_xchg, XMC_FENCE(), XMC_FENCE())
 XMC_ATOM_CAS(xmc_cas_hint32, xmc_u32, XMC_V32, atomic_cmpxchg, XMC_FENCE(), XMC_FENCE())
 XMC_ATOM_CAS(xmc_cas_hint64, xmc_u64, XMC_V64, atom_cmpxchg, XMC_FENCE(), XMC_FENCE())
 XMC_ATOM_RMW(xmc_or_hint64, atom_or, XMC_FENCE(), XMC_FENCE())

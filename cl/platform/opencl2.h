@@ -45,6 +45,7 @@ XMC_C11_RMW(xmc_or_release64, or, memory_order_release)
 XMC_FN xmc_u64 xmc_exchange_acq_rel64(XMC_GLOBAL xmc_u64 *p, xmc_u64 v) {
   return atomic_exchange_explicit(XMC_A64(p), v, memory_order_acq_rel, XMC_SCOPE);
 }
+XMC_FN xmc_u64 xmc_exchange_hint64(XMC_GLOBAL xmc_u64 *p, xmc_u64 v) { return xmc_exchange_acq_rel64(p, v); }
 XMC_C11_CAS(xmc_cas_hint32, xmc_u32, XMC_A32, memory_order_acq_rel, memory_order_relaxed)
 XMC_C11_CAS(xmc_cas_hint64, xmc_u64, XMC_A64, memory_order_acq_rel, memory_order_relaxed)
 XMC_C11_RMW(xmc_or_hint64, or, memory_order_acq_rel)

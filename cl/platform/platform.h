@@ -9,7 +9,7 @@
  *   xmc_load_four (plain; four words at a multiple of 16 bytes, all at once),
  *   xmc_load_fixed64 (plain: fields of the header that never change), xmc_load_near32/64 (relaxed, but may be as old as
  *   the caller's last acquire), xmc_load_four_if(ask, …): zeros unless ask
- *   xmc_or_release64, xmc_and_acquire64, xmc_exchange_acq_rel64,
+ *   xmc_or_release64, xmc_and_acquire64, xmc_exchange_acq_rel64, xmc_exchange_hint64,
  *   xmc_cas_hint32/64, xmc_or_hint64, xmc_and_hint64, xmc_add_hint64, xmc_add_relaxed64,
  *   xmc_add_acq_rel64
  *     at device scope; read-modify-writes return the old value; hints order as acquire and release do, for
@@ -29,9 +29,11 @@
  *   xmc_lanes_matching(key), xmc_lanes_count(m), xmc_lanes_below(m): lanes of m before me
  *   xmc_lanes_first(m), xmc_lanes_drop(m, n): without the n lowest; xmc_lane()
  *   xmc_cas_acquire64_if(ask, …): only if ask, else it returns `expected`
+ *   xmc_add_hint64_if(ask, p, value): only if ask, else it returns 0
  *   xmc_retire_or_hint64(p, used, retired, bits, &was): a CAS and a fetch-or on one word, at the same time, as hints
  *   xmc_lanes_share(m, lane, &a, &b): a and b of that lane of m, and what it acquired; m is the set of callers
  *   xmc_full_shuffle32(m, value, n): value of m's n-th lane (from 0), and what it acquired; m is the set of callers, 32
+ *   xmc_full_same(a, b): are these all lanes of a sub-group of 32, with the same a and b? The same answer for all of them
  *   xmc_lanes_ballot(m, predicate): lanes of m, the set of callers, for which it is so
  *   xmc_lanes_any(predicate): for lanes that leave a loop together; may be the lane's own predicate
  *   xmc_shuffle32(m, value, lane), xmc_lanes_or32(m, value), xmc_lanes_sync(m): m is the set of callers

@@ -20,7 +20,7 @@ XMC_API xmcRegion xmcRegionCreateFor(XMC_GLOBAL xmcHeap *heap, xmc_u32 sub_group
   XMC_OWN(heap);
   if (!xmc_heap_is_ours(heap))
     return 0;
-  region = xmc_region_create(heap, xmc_caller(), xmc_region_log_for(sub_groups));
+  region = xmc_region_create(heap, xmc_caller(), sub_groups);
   if (!region)
     xmc_count_failure(heap, XMC_REGION_PAGES * XMC_PAGE_BYTES);
   return region;
@@ -39,7 +39,7 @@ XMC_DEBUG_FN xmc_u32 xmc_debug_region_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
   xmc_u32 place = XMC_REGION_NO_ROOM;
   XMC_GLOBAL char *block;
   if (size <= xmc_data_bytes(heap) && xmc_region_units(bytes))
-    place = xmc_region_alone(heap, me, region, xmc_region_units(bytes));
+    place = xmc_region_alone(heap, me, region, xmc_region_units(bytes), 0, XMC_REGION_AGAIN);
   if (place >= XMC_REGION_AGAIN)
     return place;
   block = xmc_page_address(heap, 0) + (xmc_u64)place * XMC_UNIT_BYTES;
@@ -70,12 +70,16 @@ XMC_API XMC_GLOBAL void *xmcRegionMalloc(XMC_GLOBAL xmcHeap *heap, xmcRegion reg
 #if XMC_DEBUG
   return xmc_debug_region_malloc(heap, region, size, 0);
 #else
-  xmc_u32 units = xmc_region_units(size);
+  xmc_u32 units = xmc_region_units(size), first = 0, place = XMC_REGION_AGAIN;
+  XMC_GLOBAL char *block;
   XMC_OWN(heap);
   if (!heap || size == 0)
     return 0;
-  return xmc_region_result(heap, region, size,
-                           units ? xmc_region_lanes(heap, xmc_caller(), region, units) : XMC_REGION_NO_ROOM);
+  block = xmc_region_full(heap, xmc_caller(), region, units, &first, &place);
+  if (block) /* on GPUs most often */
+    return block;
+  place = units ? xmc_region_lanes(heap, xmc_caller(), region, units, first, place) : XMC_REGION_NO_ROOM;
+  return xmc_region_result(heap, region, size, place);
 #endif
 }
 

@@ -21,40 +21,33 @@ XMC_FN int xmc_chunk_is_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 tag, xmc_u32 page) 
          xmc_room_tag(xmc_load_acquire64(xmc_room_of(heap, page))) == tag;
 }
 
-/* A run of pages that is nobody else's, as long as this; XMC_NONE: there is none */
-XMC_FN xmc_u32 xmc_chunk_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages) {
-  xmc_u32 at = 0;
+/* A new chunk of `pages` pages, two or more; or of two if there is no such run, and `any`; or of three for two. XMC_NONE: there is
+ * none. Nobody knows it yet, and its link and room are the caller's to set. */
+XMC_COLD_FN xmc_u32 xmc_chunk_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 pages,
+                                   int any) {
+  xmc_u32 page = 0, i;
   xmc_u64 mask = 0;
   xmc_search search = 0;
-  if (pages > xmc_heap_present(heap))
-    return XMC_NONE;
-  XMC_ROLLED
-  do
-    at = xmc_run_take(heap, me, pages, 1u, 1u, XMC_NONE, &search, &mask);
-  while (!mask && search != XMC_SEARCH_FAILED);
-  if (!mask)
-    return XMC_NONE;
-  return xmc_run_is_shared(pages, 1u) ? at * XMC_SPAN_PAGES + xmc_lowest64(mask) : at;
-}
-
-/* A new chunk of `pages` pages, or of `least` if there is no such run, two or more, or of three for two; XMC_NONE: there is none.
- * Nobody knows it yet, and its link and room are the caller's to set. */
-XMC_COLD_FN xmc_u32 xmc_chunk_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 pages,
-                                   xmc_u32 least) {
-  xmc_u32 page, i;
   XMC_ROLLED
   for (;;) {
-    page = xmc_chunk_run(heap, me, pages);
-    if (page == XMC_NONE) {
-      if (pages <= least)
-        return XMC_NONE;
-      pages = least;
-    } else if (pages > 2u || !(page & 1u)) {
-      break;
-    } else { /* its room word needs an even page and the next one */
-      xmc_run_release(heap, page, pages);
-      least = ++pages;
+    if (pages > xmc_heap_present(heap))
+      search = XMC_SEARCH_FAILED;
+    else
+      page = xmc_run_take(heap, me, pages, 1u, 1u, XMC_NONE, &search, &mask);
+    if (!mask && search != XMC_SEARCH_FAILED)
+      continue;
+    if (mask) {
+      if (xmc_run_is_shared(pages, 1u))
+        page = page * XMC_SPAN_PAGES + xmc_lowest64(mask);
+      if (pages > 2u || !(page & 1u))
+        break;
+      xmc_run_release(heap, page, pages); /* its room word needs an even page and the next one */
+    } else if (!any || pages <= 3u) {
+      return XMC_NONE;
     }
+    pages = mask ? 3u : 2u;
+    search = 0;
+    mask = 0;
   }
   XMC_ROLLED
   for (i = 1; i < pages; i++)
@@ -65,12 +58,19 @@ XMC_COLD_FN xmc_u32 xmc_chunk_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32
   return page;
 }
 
-/* Gives a chunk's pages back. Whoever retires its state word owns them. */
-XMC_COLD_FN void xmc_chunk_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 cls) {
+/* Ends a chunk whose state word is w. Whoever retires it owns its pages. Returns how many; 0: none, somebody else did. As hints,
+ * for one who waited for what was written there; in debug builds, where a free writes to what it frees, as acquire and release. */
+XMC_FN xmc_u32 xmc_chunk_end(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 cls, xmc_u64 w) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, xmc_superblock_id(page, 0));
-  xmc_u64 w = xmc_load_relaxed64(word);
-  if (xmc_word_class(w) == cls && xmc_cas_acq_rel64(word, w, XMC_WORD_RETIRED) == w)
-    xmc_run_release(heap, page, xmc_word_pages(w));
+  return xmc_word_class(w) == cls && xmc_cas_hint64(word, w, XMC_WORD_RETIRED) == w ? xmc_word_pages(w) : 0;
+}
+XMC_COLD_FN void xmc_chunk_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u64 w) {
+  xmc_u32 pages = xmc_chunk_end(heap, page, XMC_CLASS_CHUNK, w);
+  if (!XMC_DEBUG && pages <= XMC_CHUNK_MOST_PAGES && !(pages & (pages - 1u)) && !(page & (pages - 1u)) &&
+      pages)
+    xmc_run_gave(heap, page, pages);
+  else
+    xmc_run_release(heap, page, pages);
 }
 
 /* Pages of a chunk that stands in a ring or list */
@@ -80,32 +80,37 @@ XMC_FN xmc_u32 xmc_chunk_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
 
 /* ---- the room ---- */
 
-/* n units of a chunk: the first one's number in it, counted from its head, which is 0; or 0. *first: did it fit all requests
- * before this one? */
+/* Takes n units of a chunk. Returns its room word before. */
 #if !XMC_DEBUG
-XMC_FN xmc_u32 xmc_room_take(XMC_GLOBAL xmc_u64 *room, xmc_u32 tag, xmc_u32 n, xmc_u32 *first) {
-  xmc_u64 old = xmc_add_hint64(room, 0u - (xmc_u64)n);
-  xmc_u32 units = (xmc_u32)old - XMC_ROOM_BASE;
-  *first = (xmc_u32)old > XMC_ROOM_BASE;
-  return xmc_room_tag(old) == tag && *first && units > n ? units - n : 0;
+XMC_FN xmc_u64 xmc_room_take(XMC_GLOBAL xmc_u64 *room, xmc_u32 tag, xmc_u32 n) {
+  (void)tag;
+  return xmc_add_hint64(room, 0u - (xmc_u64)n);
 }
 #else
 /* Debug builds find the blocks of a chunk from its room word, which here never falls below what was handed out. */
-XMC_FN xmc_u32 xmc_room_take(XMC_GLOBAL xmc_u64 *room, xmc_u32 tag, xmc_u32 n, xmc_u32 *first) {
+XMC_FN xmc_u64 xmc_room_take(XMC_GLOBAL xmc_u64 *room, xmc_u32 tag, xmc_u32 n) {
   xmc_u64 old = xmc_load_relaxed64(room), seen;
-  xmc_u32 units;
-  *first = 1;
-  for (;;) {
-    units = xmc_room_units(old);
-    if (xmc_room_tag(old) != tag || units <= n)
-      return 0;
+  while (xmc_room_tag(old) == tag && xmc_room_units(old) > n) {
     seen = xmc_cas_acq_rel64(room, old, old - n);
     if (seen == old)
-      return units - n;
+      break;
     old = seen;
   }
+  return old;
 }
 #endif
+
+/* What xmc_room_take returned means: the first unit, counted from the chunk's head, which is 0; or 0, it did not fit. */
+XMC_FN xmc_u32 xmc_room_took(xmc_u64 old, xmc_u32 tag, xmc_u32 n) {
+  xmc_u32 left = (xmc_u32)old - XMC_ROOM_BASE - n;
+  return xmc_room_tag(old) == tag && left - 1u < XMC_ROOM_MOST ? left : 0;
+}
+/* … that all requests before this one fitted. */
+XMC_FN int xmc_room_had(xmc_u64 old) { return (xmc_u32)old > XMC_ROOM_BASE; }
+/* … for one that fitted: that this was the one to leave no more than XMC_ROOM_AHEAD_UNITS. */
+XMC_FN int xmc_room_passed(xmc_u64 old, xmc_u32 n) {
+  return (xmc_u32)old - XMC_ROOM_BASE - XMC_ROOM_AHEAD_UNITS - 1u < n;
+}
 
 /* Does a chunk of the region seem to have room for n units? `page` may be any number; a chunk has two pages or more. */
 XMC_FN int xmc_room_fits(XMC_GLOBAL xmcHeap *heap, xmc_u32 tag, xmc_u32 page, xmc_u32 n) {
@@ -124,21 +129,27 @@ XMC_FN void xmc_room_lift(XMC_GLOBAL xmc_u64 *room, xmc_u32 tag) {
     xmc_cas_relaxed64(room, old, xmc_room_make(tag, 0));
 }
 
-/* Gives back the chunks of a ring or list, from the place in a slot's word on. An exchange of each link says who owns the
- * chunk, so it ends where a ring closes, too. What the region does not own is left alone. */
-XMC_COLD_FN void xmc_chain_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 tag, xmc_u64 link) {
+/* Gives back the chunks of a ring or list, from the link in a slot on, which the caller acquired. An exchange of each link says who
+ * owns the chunk, so it ends where a ring closes, too. What the region does not own is left alone. */
+XMC_COLD_FN void xmc_chain_release(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u64 link) {
   xmc_u32 page;
+  xmc_u64 entry, room, word;
   XMC_ROLLED
-  while (xmc_link_is_of(link, tag)) {
-    page = (xmc_u32)link - 1u;
-    if (!xmc_chunk_is_of(heap, tag, page))
+  while (xmc_link_is_of(link, region)) {
+    page = xmc_link_page1(link) - 1u;
+    if (page >= xmc_heap_pages(heap) - 1u)
       return;
-    link = xmc_exchange_acq_rel64(xmc_chunk_link(heap, page), 0);
-    if (!xmc_link_is_of(link, tag))
+    entry = xmc_load_relaxed64(xmc_page_entry(heap, page)); /* three loads at once */
+    room = xmc_load_relaxed64(xmc_room_of(heap, page));
+    word = xmc_load_relaxed64(xmc_word_of(heap, xmc_superblock_id(page, 0)));
+    if (entry != XMC_MAP(XMC_CLASS_CHUNK, 0, 0, 0) || xmc_room_tag(room) != xmc_region_tag(region))
       return;
-    XMC_REGION_FORGET(heap, page, xmc_exchange_acq_rel64(xmc_room_of(heap, page), 0),
-                      xmc_chunk_units(xmc_chunk_pages(heap, page)));
-    xmc_chunk_give(heap, page, XMC_CLASS_CHUNK);
+    link = xmc_exchange_hint64(xmc_chunk_link(heap, page), 0);
+    room = xmc_exchange_hint64(xmc_room_of(heap, page), 0);
+    if (!xmc_link_is_of(link, region))
+      return;
+    XMC_REGION_FORGET(heap, page, room, xmc_word_pages(word), 0);
+    xmc_chunk_give(heap, page, word);
   }
 }
 #endif

@@ -25,8 +25,8 @@ XMC_FN XMC_GLOBAL xmc_u64 *xmc_region_owner(XMC_GLOBAL xmcHeap *heap, xmc_u32 pa
   return xmc_chunk_link(heap, page) + 1;
 }
 XMC_FN XMC_GLOBAL xmc_region_slot *xmc_region_slots(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
-  return (XMC_GLOBAL xmc_region_slot *)xmc_page_address(heap, xmc_region_page(region) + XMC_REGION_PAGES) -
-         ((size_t)1 << xmc_region_log(region));
+  return (XMC_GLOBAL xmc_region_slot *)(xmc_page_address(heap, xmc_region_page(region)) +
+                                        XMC_CHUNK_HEAD_UNITS * XMC_UNIT_BYTES);
 }
 
 /* Could it be a region of this heap, by what the page map says? Only then its words may be read or changed. */
@@ -56,11 +56,23 @@ XMC_FN xmc_u32 xmc_region_log_for(xmc_u32 groups) {
   return log;
 }
 
-XMC_COLD_FN xmcRegion xmc_region_create(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 log) {
+/* Pages of the header chunk. On GPUs all sub-groups that run may begin at once, before a slot has a chunk of its own; but no
+ * region takes more than a 64th of the heap for that. */
+XMC_FN xmc_u32 xmc_region_header_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 groups) {
+  xmc_u32 running = xmc_heap_lanes(heap), most = xmc_heap_present(heap) >> 6, pages;
+  if (!XMC_SIMT || groups == 1u)
+    return XMC_REGION_PAGES;
+  pages = XMC_REGION_PAGES + (groups < running ? groups : running) * XMC_REGION_FIRST_UNITS / XMC_PAGE_UNITS;
+  pages = (pages < most ? pages : most) & ~1u;
+  return pages > XMC_REGION_PAGES ? pages : XMC_REGION_PAGES;
+}
+
+XMC_COLD_FN xmcRegion xmc_region_create(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 groups) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_region_slot *slots;
-  xmc_u32 page = xmc_chunk_take(heap, me, XMC_CLASS_REGION, XMC_REGION_PAGES, XMC_REGION_PAGES), tag, i;
+  xmc_u32 log = xmc_region_log_for(groups), pages = xmc_region_header_pages(heap, groups), page, tag, i;
   xmcRegion region;
+  page = xmc_chunk_take(heap, me, XMC_CLASS_REGION, pages, 1);
   if (page == XMC_NONE)
     return 0;
   tag = xmc_region_tag_of(xmc_add_relaxed64(&heap->regions, 1));
@@ -68,36 +80,48 @@ XMC_COLD_FN xmcRegion xmc_region_create(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xm
   slots = xmc_region_slots(heap, region);
   XMC_ROLLED
   for (i = 0; i < 1u << log; i++) {
-    xmc_store_relaxed64(&slots[i].current, xmc_link_make(tag, 0));
-    xmc_store_relaxed64(&slots[i].large, xmc_link_make(tag, 0));
+    xmc_store_relaxed64(&slots[i].current, xmc_link_make(region, 0));
+    xmc_store_relaxed64(&slots[i].large, xmc_link_make(region, 0));
   }
   xmc_store_relaxed64(xmc_chunk_link(heap, page), 0);
-  xmc_store_release64(xmc_room_of(heap, page), xmc_room_make(tag, xmc_header_units(log)));
+  xmc_store_release64(xmc_room_of(heap, page),
+                      xmc_room_make(tag, xmc_chunk_units(xmc_chunk_pages(heap, page)) - (1u << log)));
   xmc_store_release64(xmc_region_owner(heap, page), region ^ XMC_REGION_KEY);
   return region;
 }
 
 /* ---- more room ---- */
 
-/* n units of a chunk, from page 0; or XMC_REGION_AGAIN. What lies in pages may say anything, so the result is kept
- * inside the heap, which has so many pages (xmc_heap_present). */
-XMC_FN xmc_u32 xmc_chunk_serve(XMC_GLOBAL xmc_u64 *room, xmc_u32 present, xmc_u32 tag, xmc_u32 page,
-                               xmc_u32 n, xmc_u32 *first) {
-  xmc_u32 unit = xmc_room_take(room, tag, n, first), place = page * XMC_PAGE_UNITS + unit;
-  return unit && place + n <= present * XMC_PAGE_UNITS ? place : XMC_REGION_AGAIN;
+/* The place of the `unit`-th of a chunk, if it is one, with n units; or XMC_REGION_AGAIN. What lies in pages may say anything, so the
+ * result is kept inside the heap, which has so many pages (xmc_heap_present). */
+XMC_FN xmc_u32 xmc_chunk_place(xmc_u32 present, xmc_u32 page, xmc_u32 unit, xmc_u32 n) {
+  xmc_u32 place = page * XMC_PAGE_UNITS + unit;
+  return unit && place <= present * XMC_PAGE_UNITS - n ? place : XMC_REGION_AGAIN;
+}
+
+/* n units of a chunk. *first: did it fit all requests before this one? */
+XMC_FN xmc_u32 xmc_chunk_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 tag, xmc_u32 page, xmc_u32 n,
+                               xmc_u32 *first) {
+  xmc_u64 old = xmc_room_take(xmc_room_of(heap, page), tag, n);
+  *first = (xmc_u32)xmc_room_had(old);
+  return xmc_chunk_place(xmc_heap_present(heap), page, xmc_room_took(old, tag, n), n);
 }
 
 /* The same where it seems to fit */
 XMC_FN xmc_u32 xmc_chunk_serve_if(XMC_GLOBAL xmcHeap *heap, xmc_u32 tag, xmc_u32 page, xmc_u32 n) {
   xmc_u32 first;
-  if (!xmc_room_fits(heap, tag, page, n))
-    return XMC_REGION_AGAIN;
-  return xmc_chunk_serve(xmc_room_of(heap, page), xmc_heap_present(heap), tag, page, n, &first);
+  return xmc_room_fits(heap, tag, page, n) ? xmc_chunk_serve(heap, tag, page, n, &first) : XMC_REGION_AGAIN;
+}
+
+/* The same of the header chunk */
+XMC_FN xmc_u32 xmc_header_serve(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u32 n) {
+  xmc_u32 place = xmc_chunk_serve_if(heap, xmc_region_tag(region), xmc_region_page(region), n);
+  return place == XMC_REGION_AGAIN ? place : place + (1u << xmc_region_log(region));
 }
 
 /* The chunk in a slot's word; XMC_NONE: none, or one that is on its way */
 XMC_FN xmc_u32 xmc_slot_page(xmc_u64 word) {
-  return (xmc_u32)word == XMC_REGION_FETCHING ? XMC_NONE : (xmc_u32)word - 1u;
+  return xmc_link_page1(word) == XMC_REGION_FETCHING ? XMC_NONE : xmc_link_page1(word) - 1u;
 }
 
 /* Units from the chunks of up to `looks` other slots */
@@ -110,23 +134,24 @@ XMC_FN xmc_u32 xmc_region_elsewhere(XMC_GLOBAL xmcHeap *heap, xmcRegion region, 
   XMC_ROLLED
   for (i = 1; i <= looks; i++) {
     word = xmc_load_acquire64(&slots[(slot + i) & mask].current);
-    place =
-        xmc_link_is_of(word, tag) ? xmc_chunk_serve_if(heap, tag, xmc_slot_page(word), n) : XMC_REGION_AGAIN;
+    place = xmc_link_is_of(word, region) ? xmc_chunk_serve_if(heap, tag, xmc_slot_page(word), n)
+                                         : XMC_REGION_AGAIN;
     if (place != XMC_REGION_AGAIN)
       return place;
   }
   return XMC_REGION_AGAIN;
 }
 
-/* Puts a new chunk into the ring of a slot, behind the current one, and makes it the current one. 0: the region is closed. */
-XMC_FN int xmc_ring_insert(XMC_GLOBAL xmcHeap *heap, xmc_u32 tag, XMC_GLOBAL xmc_u64 *slot, xmc_u32 page) {
-  xmc_u64 mine = xmc_link_make(tag, page + 1u), word, link;
+/* Puts a new chunk into the ring of a slot, behind the current one; `move`: and makes it the current one. 0: the region is closed. */
+XMC_FN int xmc_ring_insert(XMC_GLOBAL xmcHeap *heap, xmcRegion region, XMC_GLOBAL xmc_u64 *slot, xmc_u32 page,
+                           int move) {
+  xmc_u64 mine = xmc_link_make(region, page + 1u), word, link;
   xmc_u32 current;
   XMC_ROLLED
   for (;;) {
     word = xmc_load_acquire64(slot);
     current = xmc_slot_page(word);
-    if (!xmc_link_is_of(word, tag))
+    if (!xmc_link_is_of(word, region))
       return 0;
     if (current == XMC_NONE) { /* a ring of one */
       xmc_store_relaxed64(xmc_chunk_link(heap, page), mine);
@@ -134,69 +159,87 @@ XMC_FN int xmc_ring_insert(XMC_GLOBAL xmcHeap *heap, xmc_u32 tag, XMC_GLOBAL xmc
         return 1;
       continue;
     }
-    if (!xmc_chunk_is_of(heap, tag, current))
+    if (!xmc_chunk_is_of(heap, xmc_region_tag(region), current))
       return 0;
     link = xmc_load_acquire64(xmc_chunk_link(heap, current));
-    if (!xmc_link_is_of(link, tag))
+    if (!xmc_link_is_of(link, region))
       return 0;
     xmc_store_relaxed64(xmc_chunk_link(heap, page), link);
     if (xmc_cas_acq_rel64(xmc_chunk_link(heap, current), link, mine) == link) {
-      xmc_cas_acq_rel64(slot, word, mine); /* else somebody moved it on */
+      if (move)
+        xmc_cas_acq_rel64(slot, word, mine); /* else somebody moved it on */
       return 1;
     }
   }
 }
 
 /* Puts a chunk in front of a slot's list. 0: the region is closed. */
-XMC_FN int xmc_list_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 tag, XMC_GLOBAL xmc_u64 *list, xmc_u32 page) {
+XMC_FN int xmc_list_push(XMC_GLOBAL xmcHeap *heap, xmcRegion region, XMC_GLOBAL xmc_u64 *list, xmc_u32 page) {
   xmc_u64 word;
   XMC_ROLLED
   for (;;) {
     word = xmc_load_acquire64(list);
-    if (!xmc_link_is_of(word, tag))
+    if (!xmc_link_is_of(word, region))
       return 0;
     xmc_store_relaxed64(xmc_chunk_link(heap, page), word);
-    if (xmc_cas_acq_rel64(list, word, xmc_link_make(tag, page + 1u)) == word)
+    if (xmc_cas_acq_rel64(list, word, xmc_link_make(region, page + 1u)) == word)
       return 1;
   }
 }
 
-/* A new chunk for a slot, its last n units for the caller: for its ring, where `pages` says how many the current one has, or 0; or,
- * where n is more than such chunks are for, one of the request's own for its list. */
-XMC_COLD_FN xmc_u32 xmc_region_grow(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 at,
-                                    xmc_u32 pages, xmc_u32 n) {
+/* A new chunk for the caller's slot: for its ring, where `pages` says how many the current one has, or 0; or, where n is more than such
+ * chunks are for, one of the request's own for its list. Its last n units are the caller's. `place`: as xmc_region_more has it */
+XMC_COLD_FN xmc_u32 xmc_region_grow(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 pages,
+                                    xmc_u32 n, xmc_u32 place) {
   XMC_AFRESH64(heap);
-  XMC_GLOBAL xmc_region_slot *slot = xmc_region_slots(heap, region) + at;
-  xmc_u32 tag = xmc_region_tag(region), large = n > XMC_REGION_MOST_UNITS, page, unit;
+  XMC_GLOBAL xmc_region_slot *slot;
+  xmc_u32 page, unit;
   pages = pages ? 2u * pages : XMC_SIMT ? 4u : 2u;
   pages = pages < XMC_CHUNK_MOST_PAGES ? pages : XMC_CHUNK_MOST_PAGES;
-  if (large) /* one unit or more is the head */
+  if (n > XMC_REGION_MOST_UNITS) /* one unit or more is the head */
     pages = n / XMC_PAGE_UNITS + XMC_CHUNK_HEAD_UNITS;
   else if (xmc_scarce_near(heap))
     pages = 2u;
-  page = xmc_chunk_take(heap, me, XMC_CLASS_CHUNK, pages, large ? pages : 2u);
-  if (page == XMC_NONE) {
-    page = large ? XMC_REGION_AGAIN : xmc_region_elsewhere(heap, region, at, n, XMC_NONE);
-    return page == XMC_REGION_AGAIN ? XMC_REGION_NO_ROOM : page;
-  }
-  unit = xmc_chunk_units(xmc_chunk_pages(heap, page)) - n;
-  xmc_store_release64(xmc_room_of(heap, page), xmc_room_make(tag, unit));
-  if (large ? xmc_list_push(heap, tag, &slot->large, page) : xmc_ring_insert(heap, tag, &slot->current, page))
-    return page * XMC_PAGE_UNITS + unit;
+  page = xmc_chunk_take(heap, me, XMC_CLASS_CHUNK, pages, n <= XMC_REGION_MOST_UNITS);
+  XMC_AFRESH64(heap);
+  XMC_AFRESH64(region);
+  XMC_AFRESH(n);
+  unit = xmc_near_slot(me, 1u << xmc_region_log(region));
+  if (page == XMC_NONE && place == XMC_REGION_AGAIN && n <= XMC_REGION_MOST_UNITS)
+    place = xmc_region_elsewhere(heap, region, unit, n, XMC_NONE);
+  if (page == XMC_NONE)
+    return place == XMC_REGION_AGAIN ? XMC_REGION_NO_ROOM : place;
+  slot = xmc_region_slots(heap, region) + unit;
+  unit = xmc_chunk_units(xmc_chunk_pages(heap, page)) - (place == XMC_REGION_AGAIN ? n : 0);
+  xmc_store_release64(xmc_room_of(heap, page), xmc_room_make(xmc_region_tag(region), unit));
+  if (n > XMC_REGION_MOST_UNITS
+          ? xmc_list_push(heap, region, &slot->large, page)
+          : xmc_ring_insert(heap, region, &slot->current, page, place == XMC_REGION_AGAIN))
+    return place == XMC_REGION_AGAIN ? page * XMC_PAGE_UNITS + unit : place;
   xmc_store_relaxed64(xmc_room_of(heap, page), 0);
-  xmc_chunk_give(heap, page, XMC_CLASS_CHUNK);
+  xmc_chunk_give(heap, page, xmc_word_chunk(XMC_CLASS_CHUNK, xmc_chunk_pages(heap, page)));
   return XMC_REGION_BAD;
 }
 
+/* The chunk behind a slot's current one, if it has room for n units; 0: not so. In *link what leads there */
+XMC_FN int xmc_ring_next(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u32 current, xmc_u32 n,
+                         xmc_u64 *link) {
+  *link = xmc_load_acquire64(xmc_chunk_link(heap, current));
+  return xmc_link_is_of(*link, region) && xmc_link_page1(*link) - 1u != current &&
+         xmc_room_fits(heap, xmc_region_tag(region), xmc_link_page1(*link) - 1u, n);
+}
+
 /* n units for one request, by every way there is. `first`: it was the first one that did not fit the slot's chunk, so that it
- * is the one to fetch the next chunk. */
+ * is the one to fetch the next chunk. `place`: XMC_REGION_AGAIN; or what the request got from the slot's chunk, which it left nearly used
+ * up. Then it fetches the next chunk if the ring has none. */
 XMC_COLD_FN xmc_u32 xmc_region_more(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
-                                    xmc_u32 first) {
+                                    xmc_u32 first, xmc_u32 place) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_region_slot *slots;
-  xmc_u32 tag = xmc_region_tag(region), log = xmc_region_log(region), slot = 0, current, next, place,
-          is_first;
+  xmc_u32 tag = xmc_region_tag(region), log = xmc_region_log(region), slot = 0, current, is_first;
   xmc_u64 word, link;
+  if (place != XMC_REGION_AGAIN && log == 0)
+    return place; /* where only few allocate, a chunk too many is not worth it */
   if (!xmc_region_is_live(heap, region))
     return XMC_REGION_BAD;
   slots = xmc_region_slots(heap, region);
@@ -205,30 +248,32 @@ XMC_COLD_FN xmc_u32 xmc_region_more(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcReg
   XMC_ROLLED
   while (n <= XMC_REGION_MOST_UNITS) {
     word = xmc_load_acquire64(&slots[slot].current);
-    if (!xmc_link_is_of(word, tag))
+    if (!xmc_link_is_of(word, region))
       return XMC_REGION_BAD;
     current = xmc_slot_page(word);
     if (current == XMC_NONE) {
-      place = !XMC_SIMT || log == 0 ? xmc_chunk_serve_if(heap, tag, xmc_region_page(region), n)
-                                    : XMC_REGION_AGAIN;
+      first = !XMC_SIMT || log == 0 ||
+              (!xmc_link_page1(word) &&
+               xmc_cas_relaxed64(&slots[slot].current, word, word | XMC_REGION_FETCHING) == word);
+      if (!XMC_SIMT || log == 0 || !first)
+        place = xmc_header_serve(heap, region, n);
       if (place != XMC_REGION_AGAIN)
         return place;
-      first =
-          !XMC_SIMT || (!(xmc_u32)word && xmc_cas_relaxed64(&slots[slot].current, word,
-                                                            xmc_link_make(tag, XMC_REGION_FETCHING)) == word);
       break;
     }
     if (!xmc_chunk_is_of(heap, tag, current))
       return XMC_REGION_BAD;
-    place = xmc_chunk_serve(xmc_room_of(heap, current), xmc_heap_present(heap), tag, current, n, &is_first);
+    if (place == XMC_REGION_AGAIN) {
+      place = xmc_chunk_serve(heap, tag, current, n, &is_first);
+      if (place != XMC_REGION_AGAIN)
+        return place;
+      first |= is_first;
+      xmc_room_lift(xmc_room_of(heap, current), tag);
+    }
+    if (!xmc_ring_next(heap, region, current, n, &link))
+      break;
     if (place != XMC_REGION_AGAIN)
       return place;
-    first |= is_first;
-    xmc_room_lift(xmc_room_of(heap, current), tag);
-    link = xmc_load_acquire64(xmc_chunk_link(heap, current));
-    next = (xmc_u32)link - 1u;
-    if (!xmc_link_is_of(link, tag) || next == current || !xmc_room_fits(heap, tag, next, n))
-      break;
     xmc_cas_acq_rel64(&slots[slot].current, word, link);
   }
   if (XMC_SIMT && !first && n <= XMC_REGION_MOST_UNITS) {
@@ -236,42 +281,54 @@ XMC_COLD_FN xmc_u32 xmc_region_more(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcReg
     if (place != XMC_REGION_AGAIN)
       return place;
   }
-  return xmc_region_grow(heap, me, region, slot, current == XMC_NONE ? 0 : xmc_chunk_pages(heap, current), n);
+  return xmc_region_grow(heap, me, region, current == XMC_NONE ? 0 : xmc_chunk_pages(heap, current), n,
+                         place);
 }
 
 /* ---- requests ---- */
 
-/* n units by one subtraction from the chunk of the caller's slot; or XMC_REGION_AGAIN, *first as above. All that it reads before
- * may be old: the room word's tag says whether it was right. */
+/* n units by one subtraction from the chunk of the caller's slot; or XMC_REGION_AGAIN. All that it reads before may be old: the room
+ * word's tag says whether it was right. `ask`: not if 0. *first: it did not fit, but all before did; or it fitted, and the
+ * next chunk is to be fetched. */
 XMC_FN xmc_u32 xmc_region_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_map_view view, xmcRegion region,
-                              xmc_u32 n, xmc_u32 *first) {
-  xmc_u32 page = xmc_region_page(region), pages = (xmc_u32)(view.map >> 32), present = xmc_heap_present(heap),
-          slots = 1u << xmc_region_log(region);
-  xmc_u32 tag = xmc_region_tag(region), current;
-  XMC_GLOBAL char *header = (XMC_GLOBAL char *)heap + view.data + ((xmc_u64)page << XMC_PAGE_SHIFT);
-  xmc_u64 owner, word;
+                              xmc_u32 n, int ask, xmc_u32 *first) {
+  xmc_u32 page = xmc_region_page(region), log = xmc_region_log(region), present = xmc_heap_present(heap);
+  xmc_u32 tag = xmc_region_tag(region), current, slot, place;
+  XMC_GLOBAL xmc_u64 *room;
+  xmc_u64 word;
   *first = 0;
-  if (!view.ours || page >= present - 1u || slots > 1u << XMC_REGION_MOST_LOG || n > XMC_REGION_MOST_UNITS)
+  if (!view.ours || page >= present - 1u || log > XMC_REGION_MOST_LOG || n > XMC_REGION_MOST_UNITS)
     return XMC_REGION_AGAIN;
-  owner = xmc_load_near64((XMC_GLOBAL xmc_u64 *)header + 1);
-  word = xmc_load_near64(&((XMC_GLOBAL xmc_region_slot *)(header + XMC_REGION_PAGES * XMC_PAGE_BYTES) -
-                           slots + xmc_near_slot(me, slots))
-                              ->current);
-  current = (xmc_u32)word - 1u;
-  if (owner != (region ^ XMC_REGION_KEY) || !xmc_link_is_of(word, tag) ||
-      current >= pages - 1u) /* a chunk has two pages or more */
+  slot = page * XMC_PAGE_UNITS + XMC_CHUNK_HEAD_UNITS + xmc_near_slot(me, 1u << log);
+  word = xmc_load_near64(
+      (XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + view.data + (xmc_u64)slot * XMC_UNIT_BYTES));
+  current = xmc_link_page1(word) - 1u;
+  if (!xmc_link_is_of(word, region) || current >= present - 1u) /* a chunk has two pages or more */
     return XMC_REGION_AGAIN;
-  return xmc_chunk_serve(xmc_room_at(heap, (xmc_u32)view.map, pages, current), present, tag, current, n,
-                         first);
+  room = xmc_room_at(heap, (xmc_u32)view.map, (xmc_u32)(view.map >> 32), current);
+#if XMC_SIMT && !XMC_DEBUG
+  word = xmc_add_hint64_if(ask, room, 0u - (xmc_u64)n);
+#else
+  (void)ask;
+  word = xmc_room_take(room, tag, n);
+#endif
+  place = xmc_chunk_place(present, current, xmc_room_took(word, tag, n), n);
+  *first = (xmc_u32)(place == XMC_REGION_AGAIN ? xmc_room_had(word) : xmc_room_passed(word, n));
+  return place;
 }
 
-/* n units for one work-item; XMC_REGION_NO_ROOM or XMC_REGION_BAD */
-XMC_COLD_FN xmc_u32 xmc_region_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n) {
+/* n units for one work-item; XMC_REGION_NO_ROOM or XMC_REGION_BAD. `first`, `place`: as xmc_region_more has them, where it was tried
+ * before; else 0 and XMC_REGION_AGAIN */
+XMC_COLD_FN xmc_u32 xmc_region_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
+                                     xmc_u32 first, xmc_u32 place) {
   xmc_map_view view;
-  xmc_u32 first, place;
-  xmc_map_view_read(heap, &view);
-  place = xmc_region_try(heap, me, view, region, n, &first);
-  return place != XMC_REGION_AGAIN ? place : xmc_region_more(heap, me, region, n, first);
+  if (!first) {
+    xmc_map_view_read(heap, &view);
+    place = xmc_region_try(heap, me, view, region, n, 1, &first);
+    if (place != XMC_REGION_AGAIN && !(XMC_SIMT && first))
+      return place;
+  }
+  return xmc_region_more(heap, me, region, n, first, place);
 }
 
 #if XMC_SIMT && !XMC_DEBUG
@@ -294,33 +351,63 @@ XMC_FN xmc_u32 xmc_region_before(xmc_lanes group, xmc_u32 n, xmc_u32 *total) {
   return before;
 }
 
-/* n units for each lane that asks now. Those of one region ask together, then each that got nothing by itself. */
-XMC_FN xmc_u32 xmc_region_lanes(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n) {
+/* n units for each lane that asks now. Those of one region ask together, then each that got nothing by itself. `first`, `place`: the
+ * lane's, from xmc_region_full; else 0 and XMC_REGION_AGAIN */
+XMC_FN xmc_u32 xmc_region_lanes(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
+                                xmc_u32 first, xmc_u32 place) {
   xmc_lanes alone = (xmc_lanes)1 << xmc_lane(), group = alone;
-  xmc_u32 before = 0, total = n, place, unused = 0;
-  if (n <= XMC_REGION_LANE_UNITS) {
+  xmc_u32 total = n, unused;
+  if (n <= XMC_REGION_LANE_UNITS && place == XMC_REGION_AGAIN) {
     group = xmc_lanes_matching(region);
     group &= xmc_lanes_matching((xmc_u64)(size_t)heap);
-    before = xmc_region_before(group, n, &total);
+    xmc_region_before(group, n, &total);
   }
   XMC_ROLLED
   for (;;) {
-    place = XMC_REGION_NO_ROOM;
     if (xmc_lanes_below(group) == 0)
-      place = xmc_region_alone(heap, me, region, total);
+      place = xmc_region_alone(heap, me, region, total, first, place);
+    XMC_AFRESH(group);
+    unused = 0;
     xmc_lanes_share(group, xmc_lanes_first(group), &place, &unused);
     if (place < XMC_REGION_AGAIN)
-      return place + before;
+      return place + (group == alone ? 0 : xmc_region_before(group, n, &unused));
     if (place == XMC_REGION_BAD || total == n)
       return place;
+    place = XMC_REGION_AGAIN;
     group = alone;
-    before = 0;
+    first = 0;
     total = n;
   }
 }
+
+/* The address of n units for each lane of a sub-group of 32 that asks the same region as all others, by one subtraction; or 0. Then
+ * *first and *place are for xmc_region_lanes. */
+XMC_FN XMC_GLOBAL char *xmc_region_full(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
+                                        xmc_u32 *first, xmc_u32 *place) {
+  xmc_lanes all = (xmc_lanes)0xffffffffu;
+  xmc_map_view view;
+  xmc_u32 before, total;
+  if (n - 1u >= XMC_REGION_LANE_UNITS)
+    return 0;
+  xmc_map_view_read(heap, &view);
+  if (!xmc_full_same(region, (xmc_u64)(size_t)heap))
+    return 0;
+  before = xmc_region_before(all, n, &total);
+  *place = xmc_full_shuffle32(all, xmc_region_try(heap, me, view, region, total, xmc_lane() == 0, first), 0);
+  if (*place >= XMC_REGION_AGAIN)
+    return 0;
+  *place += before;
+  return *first ? 0 : (XMC_GLOBAL char *)heap + view.data + (xmc_u64)*place * XMC_UNIT_BYTES;
+}
 #else
-XMC_FN xmc_u32 xmc_region_lanes(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n) {
-  return xmc_region_alone(heap, me, region, n);
+XMC_FN xmc_u32 xmc_region_lanes(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
+                                xmc_u32 first, xmc_u32 place) {
+  return xmc_region_alone(heap, me, region, n, first, place);
+}
+XMC_FN XMC_GLOBAL char *xmc_region_full(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
+                                        xmc_u32 *first, xmc_u32 *place) {
+  (void)heap, (void)me, (void)region, (void)n, (void)first, (void)place;
+  return 0;
 }
 #endif
 

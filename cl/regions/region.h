@@ -4,11 +4,14 @@
  * A region hands out blocks that are freed all at once. It takes runs of pages from the heap, its chunks, and a request
  * takes the next bytes of the chunk of its caller's slot by one subtraction:
  *
- *   header chunk, 2 pages         a chunk of a slot, 2 to 16 pages           a chunk of one large request
- *   +------+--------+-------+     +------+-----------------------------+     +------+---------------+
- *   | head | blocks | slots |     | head | room        <- | blocks     |     | head | block         |
- *   | 16 B |        | 16 B  |     | 16 B |                |            |     | 16 B |               |
- *   +------+--------+-------+     +------+-----------------------------+     +------+---------------+
+ *   header chunk, 2 pages or more           a chunk of a slot, 2 to 16 pages      a chunk of one large request
+ *   +------+-------+----------------+       +------+------------------------+     +------+---------------+
+ *   | head | slots | room <- | blocks |     | head | room        <- | blocks |    | head | block         |
+ *   | 16 B | 16 B  |         |        |     | 16 B |                |        |    | 16 B |               |
+ *   +------+-------+---------+--------+     +------+----------------+--------+    +------+---------------+
+ *
+ * Blocks of the header chunk are for requests whose slot has no chunk yet: on GPUs, where many sub-groups begin at the same
+ * time, they are as much as all of them ask for at first (XMC_REGION_FIRST_UNITS).
  *
  *   slot   current   a ring of chunks, as the place of the one that requests are served from
  *          large     a list of the chunks of large requests
@@ -35,7 +38,7 @@
  *   R lives                    <=>  the page map has XMC_CLASS_REGION for its page, and its owner word is its handle's
  *   C in a ring or list of R    =>  the page map has XMC_CLASS_CHUNK, and the tag of C's room word is R's
  *   room of C                  <=   its units; all blocks handed out lie behind it
- *   a word of R                 =>  its upper half is R's tag, inverted; a compare-and-swap on one that is no longer R's fails
+ *   a link of R                 =>  its upper half is R's tag, inverted; a compare-and-swap on one that is no longer R's fails
  */
 #ifndef XMC_REGION_H
 #define XMC_REGION_H
@@ -46,15 +49,17 @@
 #define XMC_UNIT_BYTES 16u
 #define XMC_PAGE_UNITS (XMC_PAGE_BYTES / XMC_UNIT_BYTES) /* 1,024 */
 #define XMC_CHUNK_HEAD_UNITS 1u
-#define XMC_REGION_PAGES 2u      /* of the header chunk */
-#define XMC_CHUNK_MOST_PAGES 16u /* of a chunk for many requests: 256 KiB */
-#define XMC_REGION_MOST_LOG 9u   /* log2 of the most slots: 512, which take 8 KiB of the header chunk */
+#define XMC_REGION_PAGES 2u        /* of the header chunk, at least */
+#define XMC_REGION_FIRST_UNITS 32u /* of the header chunk for each sub-group that may allocate: 16 B a lane */
+#define XMC_CHUNK_MOST_PAGES 16u   /* of a chunk for many requests: 256 KiB */
+#define XMC_REGION_MOST_LOG 9u     /* log2 of the most slots: 512, which take 8 KiB of the header chunk */
 /* What is served from the chunk of a slot: any chunk has room for it as long as it is fresh. */
 #define XMC_REGION_MOST_UNITS (2u * XMC_PAGE_UNITS - XMC_CHUNK_HEAD_UNITS)
 /* What a lane may ask for to be served together with the others of its sub-group */
 #define XMC_REGION_LANE_UNITS XMC_PAGE_UNITS
 
-/* A region: the same on host and device and in every process; 0 is none.
+/* A region: the same on host and device and in every process; 0 is none. A link, which is what slots and heads hold, has the same
+ * fields, but the generation inverted, so that 0 is no region's; its page is that of a chunk, and there may be none.
  *
  *    63        32 31      28 27        0
  *   +------------+----------+-----------+
@@ -69,6 +74,9 @@ typedef xmc_u64 xmcRegion;
 
 #define XMC_ROOM_BASE 0xc0000000u /* above every hint, so that a hint is no room */
 #define XMC_ROOM_LOW 0x80000000u
+#define XMC_ROOM_MOST 0x20000000u /* more units than a chunk for many requests can have */
+/* On GPUs the request after which a chunk of a slot has no more than this fetches the next one. */
+#define XMC_ROOM_AHEAD_UNITS (2u * XMC_PAGE_UNITS)
 
 typedef struct xmc_region_slot {
   xmc_u64 current;
@@ -87,11 +95,17 @@ XMC_FN xmcRegion xmc_region_make(xmc_u32 tag, xmc_u32 log, xmc_u32 page) {
 /* The generation of the n-th region of a heap, from 0: not 0, nor ~0, whose inverse is 0 */
 XMC_FN xmc_u32 xmc_region_tag_of(xmc_u64 n) { return (xmc_u32)(n % 0xfffffffeu) + 1u; }
 
-/* Words of slots and heads: the tag inverted, so that 0 is no region's, and a page + 1 or 0 */
 #define XMC_REGION_FETCHING \
   0x0fffffffu /* instead of a page + 1: a work-item fetches the slot's first chunk */
-XMC_FN xmc_u64 xmc_link_make(xmc_u32 tag, xmc_u32 page1) { return (xmc_u64)(~tag) << 32 | page1; }
-XMC_FN int xmc_link_is_of(xmc_u64 link, xmc_u32 tag) { return (xmc_u32)(link >> 32) == ~tag; }
+XMC_FN xmc_u64 xmc_link_make(xmcRegion region, xmc_u32 page1) {
+  return ((region ^ 0xffffffff00000000u) & ~(xmc_u64)XMC_REGION_FETCHING) | page1;
+}
+XMC_FN int xmc_link_is_of(xmc_u64 link, xmcRegion region) {
+  return (xmc_u32)(link >> 32) == ~xmc_region_tag(region) &&
+         ((xmc_u32)link ^ (xmc_u32)region) <= XMC_REGION_FETCHING;
+}
+/* Its page + 1; 0: none */
+XMC_FN xmc_u32 xmc_link_page1(xmc_u64 link) { return (xmc_u32)link & XMC_REGION_FETCHING; }
 
 XMC_FN xmc_u64 xmc_room_make(xmc_u32 tag, xmc_u32 units) {
   return (xmc_u64)tag << 32 | (XMC_ROOM_BASE + units);
@@ -102,8 +116,8 @@ XMC_FN xmc_u32 xmc_room_units(xmc_u64 room) {
   /* by the two bits of XMC_ROOM_BASE: from a difference LLVM makes what Oclgrind lacks */
   return (xmc_u32)room >> 30 == XMC_ROOM_BASE >> 30 ? (xmc_u32)room & ~XMC_ROOM_BASE : 0;
 }
-/* Units of a fresh header chunk with 2^log slots, and of another chunk */
-XMC_FN xmc_u32 xmc_header_units(xmc_u32 log) { return XMC_REGION_PAGES * XMC_PAGE_UNITS - (1u << log); }
+/* Units of a fresh chunk, its head among them. A header chunk has as many less as it has slots, and its n-th unit lies so far
+ * behind the n-th of its pages. */
 XMC_FN xmc_u32 xmc_chunk_units(xmc_u32 pages) { return pages * XMC_PAGE_UNITS; }
 
 /* The state word of a run of pages that is a chunk: as a Memoryblock's, with another class */

@@ -19,14 +19,15 @@ XMC_FN xmc_u64 xmc_debug_units(xmc_u64 size) {
   return (size + XMC_DEBUG_HEADER_BYTES + XMC_DEBUG_MIN_RED_ZONE + XMC_UNIT_BYTES - 1u) / XMC_UNIT_BYTES;
 }
 
-/* The blocks of a chunk are freed. `room`: its room word; `end`: its units */
-XMC_COLD_FN void xmc_region_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u64 room, xmc_u32 end) {
-  xmc_u32 at = xmc_room_units(room);
+/* The blocks of a chunk are freed. `room`: its room word; `slots`: 0, but for a header chunk */
+XMC_COLD_FN void xmc_region_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u64 room, xmc_u32 pages,
+                                   xmc_u32 slots) {
+  xmc_u32 at = xmc_room_units(room), end = xmc_chunk_units(pages) - slots;
   XMC_GLOBAL char *user;
   xmc_debug_at header;
   xmc_u64 size, units;
   while (at > 0 && at < end) {
-    header = (xmc_debug_at)(xmc_page_address(heap, page) + (xmc_u64)at * XMC_UNIT_BYTES);
+    header = (xmc_debug_at)(xmc_page_address(heap, page) + ((xmc_u64)slots + at) * XMC_UNIT_BYTES);
     user = (XMC_GLOBAL char *)(header + 1);
     size = xmc_debug_size(xmc_debug_extent_at(header));
     units = xmc_debug_units(size);
@@ -44,8 +45,8 @@ XMC_COLD_FN void xmc_region_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u
     at += (xmc_u32)units;
   }
 }
-#define XMC_REGION_FORGET(heap, page, room, end) xmc_region_forget(heap, page, room, end)
+#define XMC_REGION_FORGET(heap, page, room, pages, slots) xmc_region_forget(heap, page, room, pages, slots)
 #else
-#define XMC_REGION_FORGET(heap, page, room, end) ((void)(room), (void)(end))
+#define XMC_REGION_FORGET(heap, page, room, pages, slots) ((void)(room), (void)(pages), (void)(slots))
 #endif
 #endif

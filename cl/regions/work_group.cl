@@ -58,7 +58,7 @@ XMC_FN void xmc_region_piece(XMC_GLOBAL xmcHeap *heap, xmcRegion region, __local
     return;
   if (scratch->region != region || scratch->room < sum || !xmc_heap_is_ours(heap) ||
       !xmc_region_is_live(heap, region)) {
-    place = xmc_region_alone(heap, xmc_caller(), region, most);
+    place = xmc_region_alone(heap, xmc_caller(), region, most, 0, XMC_REGION_AGAIN);
     if (place >= XMC_REGION_AGAIN)
       return;
     scratch->region = region;
@@ -94,10 +94,11 @@ XMC_API XMC_GLOBAL void *xmcRegionMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcR
 #endif
 }
 
-/* As xmcRegionFree, by all work-items of the work-group together: each gives back the chunks of some slots. */
+/* As xmcRegionFree, by all work-items of the work-group together: each gives back the chunks of some slots, then some of the header
+ * chunk's pages. */
 XMC_API void xmcRegionFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
                                     __local xmcRegionScratch *scratch) {
-  xmc_u32 items = (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2)), i;
+  xmc_u32 items = (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2)), i, end, next;
   XMC_OWN(heap);
   if (xmc_local_id() == 0)
     scratch->mine = region && xmc_heap_is_ours(heap) && xmc_region_close(heap, region);
@@ -107,7 +108,13 @@ XMC_API void xmcRegionFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
       xmc_region_empty_slot(heap, region, i);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (scratch->mine && xmc_local_id() == 0)
-    xmc_region_end(heap, region);
+    scratch->mine = xmc_region_end(heap, region);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  end = xmc_region_page(region) + scratch->mine;
+  for (i = xmc_region_page(region) + xmc_local_id() * XMC_SPAN_PAGES; i < end; i += items * XMC_SPAN_PAGES) {
+    next = end - i < XMC_SPAN_PAGES ? end : i + XMC_SPAN_PAGES;
+    xmc_run_release(heap, i, next - i);
+  }
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 #endif

@@ -54,6 +54,13 @@ XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 n) {
   xmc_lanes_sync(m);
   return simt_shuffle(m, value, xmc_lanes_first(xmc_lanes_drop(m, n)));
 }
+XMC_FN int xmc_full_same(xmc_u64 a, xmc_u64 b) {
+  xmc_lanes same = xmc_lanes_matching(a), also = xmc_lanes_matching(b);
+  return XMC_LANES_ARE_32 && xmc_lanes_count(same & also) == 32u;
+}
+XMC_FN xmc_u64 xmc_add_hint64_if(int ask, xmc_u64 *p, xmc_u64 value) {
+  return ask ? xmc_add_hint64(p, value) : 0;
+}
 XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
   return ask ? xmc_cas_acquire64(p, expected, desired) : expected;
 }
