@@ -325,7 +325,7 @@ XMC_COLD_FN xmc_u32 xmc_region_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRe
   if (!first) {
     xmc_map_view_read(heap, &view);
     place = xmc_region_try(heap, me, view, region, n, 1, &first);
-    if (place != XMC_REGION_AGAIN && !(XMC_SIMT && first))
+    if (place != XMC_REGION_AGAIN && (!XMC_SIMT || !first))
       return place;
   }
   return xmc_region_more(heap, me, region, n, first, place);
