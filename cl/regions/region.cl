@@ -313,7 +313,9 @@ XMC_FN xmc_u32 xmc_region_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_map_view
   word = xmc_room_take(room, tag, n);
 #endif
   place = xmc_chunk_place(present, current, xmc_room_took(word, tag, n), n);
-  *first = (xmc_u32)(place == XMC_REGION_AGAIN ? xmc_room_had(word) : xmc_room_passed(word, n));
+  *first = place == XMC_REGION_AGAIN ? (xmc_u32)xmc_room_had(word)
+           : XMC_SIMT                ? (xmc_u32)xmc_room_passed(word, n)
+                                     : 0u;
   return place;
 }
 
@@ -325,7 +327,7 @@ XMC_COLD_FN xmc_u32 xmc_region_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRe
   if (!first) {
     xmc_map_view_read(heap, &view);
     place = xmc_region_try(heap, me, view, region, n, 1, &first);
-    if (place != XMC_REGION_AGAIN && (!XMC_SIMT || !first))
+    if (place != XMC_REGION_AGAIN && !first)
       return place;
   }
   return xmc_region_more(heap, me, region, n, first, place);
