@@ -193,16 +193,18 @@ XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 n) {
   return r;
 }
 /* match.all with all lanes costs one instruction each; match.any, with a set that ptxas does not know, more than ten. */
-XMC_FN int xmc_full_same(xmc_u64 a, xmc_u64 b) {
-  xmc_lanes here, same, also;
+XMC_FN int xmc_full_same(xmc_u64 a, xmc_u64 b, xmc_u32 n, int *all_n) {
+  xmc_lanes here, x, y, z;
   __asm volatile("activemask.b32 %0;" : "=r"(here));
   if (here != 0xffffffffu)
     return 0;
-  __asm volatile("match.all.sync.b64 %0, %2, 0xffffffff; match.all.sync.b64 %1, %3, 0xffffffff;"
-                 : "=&r"(same), "=r"(also)
-                 : "l"(a), "l"(b)
+  __asm volatile("match.all.sync.b64 %0, %3, 0xffffffff; match.all.sync.b64 %1, %4, 0xffffffff; "
+                 "match.all.sync.b32 %2, %5, 0xffffffff;"
+                 : "=&r"(x), "=&r"(y), "=r"(z)
+                 : "l"(a), "l"(b), "r"(n)
                  : "memory");
-  return (same & also) != 0;
+  *all_n = z != 0;
+  return (x & y) != 0;
 }
 /* Is there a lane here for which it is so? Whoever leaves a loop by this leaves it together with the others: so the
  * compiler needs no YIELD in it, and the lanes wait for each other afterwards. */

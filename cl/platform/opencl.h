@@ -169,8 +169,10 @@ XMC_FN xmc_lanes xmc_lanes_drop(xmc_lanes m, xmc_u32 n) {
   return m;
 }
 #if !XMC_NVIDIA
-XMC_FN int xmc_full_same(xmc_u64 a, xmc_u64 b) {
-  return XMC_LANES_ARE_32 && xmc_lanes_count(xmc_lanes_matching(a) & xmc_lanes_matching(b)) == 32u;
+XMC_FN int xmc_full_same(xmc_u64 a, xmc_u64 b, xmc_u32 n, int *all_n) {
+  xmc_lanes same = xmc_lanes_matching(a), also = xmc_lanes_matching(b);
+  *all_n = xmc_lanes_count(xmc_lanes_matching(n)) == 32u;
+  return XMC_LANES_ARE_32 && xmc_lanes_count(same & also) == 32u;
 }
 XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 n) {
   xmc_lanes_sync(m);

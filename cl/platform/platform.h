@@ -33,7 +33,8 @@
  *   xmc_retire_or_hint64(p, used, retired, bits, &was): a CAS and a fetch-or on one word, at the same time, as hints
  *   xmc_lanes_share(m, lane, &a, &b): a and b of that lane of m, and what it acquired; m is the set of callers
  *   xmc_full_shuffle32(m, value, n): value of m's n-th lane (from 0), and what it acquired; m is the set of callers, 32
- *   xmc_full_same(a, b): are these all lanes of a sub-group of 32, with the same a and b? The same answer for all of them
+ *   xmc_full_same(a, b, n, &all_n): are these all lanes of a sub-group of 32, with the same a and b? If so, is n the same? The
+ *                         same answers for all of them
  *   xmc_lanes_ballot(m, predicate): lanes of m, the set of callers, for which it is so
  *   xmc_lanes_any(predicate): for lanes that leave a loop together; may be the lane's own predicate
  *   xmc_shuffle32(m, value, lane), xmc_lanes_or32(m, value), xmc_lanes_sync(m): m is the set of callers

@@ -20,7 +20,7 @@ XMC_API xmcRegion xmcRegionCreateFor(XMC_GLOBAL xmcHeap *heap, xmc_u32 sub_group
   XMC_OWN(heap);
   if (!xmc_heap_is_ours(heap))
     return 0;
-  region = xmc_region_create(heap, xmc_caller(), sub_groups);
+  region = xmc_region_create(heap, xmc_caller(), xmc_region_log_for(sub_groups));
   if (!region)
     xmc_count_failure(heap, XMC_REGION_PAGES * XMC_PAGE_BYTES);
   return region;
@@ -70,14 +70,14 @@ XMC_API XMC_GLOBAL void *xmcRegionMalloc(XMC_GLOBAL xmcHeap *heap, xmcRegion reg
 #if XMC_DEBUG
   return xmc_debug_region_malloc(heap, region, size, 0);
 #else
-  xmc_u32 units = xmc_region_units(size), first = 0, place = XMC_REGION_AGAIN;
+  xmc_u32 units, first = 0, place = XMC_REGION_AGAIN;
   XMC_GLOBAL char *block;
   XMC_OWN(heap);
+  if (xmc_region_full(heap, xmc_caller(), region, size, &block, &first, &place)) /* on GPUs most often */
+    return block;
   if (!heap || size == 0)
     return 0;
-  block = xmc_region_full(heap, xmc_caller(), region, units, &first, &place);
-  if (block) /* on GPUs most often */
-    return block;
+  units = xmc_region_units(size);
   place = units ? xmc_region_lanes(heap, xmc_caller(), region, units, first, place) : XMC_REGION_NO_ROOM;
   return xmc_region_result(heap, region, size, place);
 #endif

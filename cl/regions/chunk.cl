@@ -10,6 +10,11 @@
 #define XMC_REGION_CHUNK_CL
 #include "region.h"
 
+/* What a request may come to, other than the number of its first unit, counted from page 0 */
+#define XMC_REGION_NO_ROOM XMC_NONE
+#define XMC_REGION_BAD (XMC_NONE - 1u)   /* no region, or no longer */
+#define XMC_REGION_AGAIN (XMC_NONE - 2u) /* not by the first subtraction */
+
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_chunk_link(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   return (XMC_GLOBAL xmc_u64 *)xmc_page_address(heap, page);
 }
@@ -19,6 +24,13 @@ XMC_FN int xmc_chunk_is_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 tag, xmc_u32 page) 
   return page < xmc_heap_pages(heap) - 1u &&
          xmc_load_relaxed64(xmc_page_entry(heap, page)) == XMC_MAP(XMC_CLASS_CHUNK, 0, 0, 0) &&
          xmc_room_tag(xmc_load_acquire64(xmc_room_of(heap, page))) == tag;
+}
+
+/* A chunk begins here. Its further pages' entries are there. */
+XMC_FN void xmc_chunk_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page, xmc_u32 pages) {
+  xmc_store_relaxed64(xmc_room_of(heap, page), 0);
+  xmc_store_relaxed64(xmc_word_of(heap, xmc_superblock_id(page, 0)), xmc_word_chunk(cls, pages));
+  xmc_store_relaxed64(xmc_page_entry(heap, page), XMC_MAP(cls, 0, 0, 0));
 }
 
 /* A new chunk of `pages` pages, two or more; or of two if there is no such run, and `any`; or of three for two. XMC_NONE: there is
@@ -52,22 +64,18 @@ XMC_COLD_FN xmc_u32 xmc_chunk_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32
   XMC_ROLLED
   for (i = 1; i < pages; i++)
     xmc_store_relaxed64(xmc_page_entry(heap, page + i), XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
-  xmc_store_relaxed64(xmc_room_of(heap, page), 0);
-  xmc_store_relaxed64(xmc_word_of(heap, xmc_superblock_id(page, 0)), xmc_word_chunk(cls, pages));
-  xmc_store_relaxed64(xmc_page_entry(heap, page), XMC_MAP(cls, 0, 0, 0));
+  xmc_chunk_start(heap, cls, page, pages);
   return page;
 }
 
-/* Ends a chunk whose state word is w. Whoever retires it owns its pages. Returns how many; 0: none, somebody else did. As hints,
- * for one who waited for what was written there; in debug builds, where a free writes to what it frees, as acquire and release. */
-XMC_FN xmc_u32 xmc_chunk_end(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 cls, xmc_u64 w) {
+/* Gives back the pages of a chunk whose state word is w. Whoever retires it owns them. By hints, for one who waited for what was written
+ * there; but in debug builds a free writes to what it frees. */
+XMC_COLD_FN void xmc_chunk_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 cls, xmc_u64 w) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, xmc_superblock_id(page, 0));
-  return xmc_word_class(w) == cls && xmc_cas_hint64(word, w, XMC_WORD_RETIRED) == w ? xmc_word_pages(w) : 0;
-}
-XMC_COLD_FN void xmc_chunk_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u64 w) {
-  xmc_u32 pages = xmc_chunk_end(heap, page, XMC_CLASS_CHUNK, w);
-  if (!XMC_DEBUG && pages <= XMC_CHUNK_MOST_PAGES && !(pages & (pages - 1u)) && !(page & (pages - 1u)) &&
-      pages)
+  xmc_u32 pages = xmc_word_pages(w);
+  if (xmc_word_class(w) != cls || xmc_cas_hint64(word, w, XMC_WORD_RETIRED) != w)
+    return;
+  if (!XMC_DEBUG && pages <= XMC_CHUNK_MOST_PAGES && !(pages & (pages - 1u)) && !(page & (pages - 1u)))
     xmc_run_gave(heap, page, pages);
   else
     xmc_run_release(heap, page, pages);
@@ -100,10 +108,12 @@ XMC_FN xmc_u64 xmc_room_take(XMC_GLOBAL xmc_u64 *room, xmc_u32 tag, xmc_u32 n) {
 }
 #endif
 
-/* What xmc_room_take returned means: the first unit, counted from the chunk's head, which is 0; or 0, it did not fit. */
-XMC_FN xmc_u32 xmc_room_took(xmc_u64 old, xmc_u32 tag, xmc_u32 n) {
-  xmc_u32 left = (xmc_u32)old - XMC_ROOM_BASE - n;
-  return xmc_room_tag(old) == tag && left - 1u < XMC_ROOM_MOST ? left : 0;
+/* What xmc_room_take returned means: the place of the first of n units, counted from page 0; or XMC_REGION_AGAIN, they did not fit. What
+ * lies in pages and tables may say anything, so the result is kept inside the heap, which has so many pages (xmc_heap_present). */
+XMC_FN xmc_u32 xmc_room_place(xmc_u64 old, xmc_u32 tag, xmc_u32 present, xmc_u32 page, xmc_u32 n) {
+  xmc_u32 left = (xmc_u32)old - XMC_ROOM_BASE - n, place = page * XMC_PAGE_UNITS + left;
+  int fits = (xmc_room_tag(old) == tag) & (left - 1u < XMC_ROOM_MOST) & (place <= present * XMC_PAGE_UNITS - n);
+  return fits ? place : XMC_REGION_AGAIN;
 }
 /* … that all requests before this one fitted. */
 XMC_FN int xmc_room_had(xmc_u64 old) { return (xmc_u32)old > XMC_ROOM_BASE; }
@@ -149,7 +159,7 @@ XMC_COLD_FN void xmc_chain_release(XMC_GLOBAL xmcHeap *heap, xmcRegion region, x
     if (!xmc_link_is_of(link, region))
       return;
     XMC_REGION_FORGET(heap, page, room, xmc_word_pages(word), 0);
-    xmc_chunk_give(heap, page, word);
+    xmc_chunk_give(heap, page, XMC_CLASS_CHUNK, word);
   }
 }
 #endif

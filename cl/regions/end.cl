@@ -24,18 +24,18 @@ XMC_FN int xmc_region_close(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
 /* Gives back all chunks of a slot of a region that the caller closed. */
 XMC_FN void xmc_region_empty_slot(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u32 i) {
   XMC_GLOBAL xmc_region_slot *slot = xmc_region_slots(heap, region) + i;
-  xmc_u64 ring = xmc_exchange_acq_rel64(&slot->current, 0), list = xmc_exchange_acq_rel64(&slot->large, 0);
+  xmc_u64 ring = xmc_exchange_acq_rel64(&slot->current, 0), list = xmc_exchange_hint64(&slot->large, 0);
   xmc_chain_release(heap, region, ring);
   xmc_chain_release(heap, region, list);
 }
 
-/* Ends the header chunk of a region whose slots are closed. Its pages, so many from its first one on, are the caller's then. */
-XMC_FN xmc_u32 xmc_region_end(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
+/* Gives back the header chunk of a region whose slots are closed. */
+XMC_FN void xmc_region_end(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   xmc_u32 page = xmc_region_page(region);
   xmc_u64 room = xmc_exchange_acq_rel64(xmc_room_of(heap, page), 0);
   xmc_u64 word = xmc_load_relaxed64(xmc_word_of(heap, xmc_superblock_id(page, 0)));
   XMC_REGION_FORGET(heap, page, room, xmc_word_pages(word), 1u << xmc_region_log(region));
-  return xmc_chunk_end(heap, page, XMC_CLASS_REGION, word);
+  xmc_chunk_give(heap, page, XMC_CLASS_REGION, word);
 }
 
 XMC_COLD_FN void xmc_region_free(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
@@ -46,65 +46,75 @@ XMC_COLD_FN void xmc_region_free(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   XMC_ROLLED
   for (i = 0; i < 1u << xmc_region_log(region); i++)
     xmc_region_empty_slot(heap, region, i);
-  xmc_run_release(heap, xmc_region_page(region), xmc_region_end(heap, region));
+  xmc_region_end(heap, region);
 }
 
 /* ---- reset and size ---- */
 
-/* A chunk's room is all of it again. `slots`: 0, but for a header chunk */
-XMC_FN void xmc_room_renew(XMC_GLOBAL xmcHeap *heap, xmc_u32 tag, xmc_u32 page, xmc_u32 slots) {
-  xmc_u32 pages = xmc_chunk_pages(heap, page);
-  XMC_GLOBAL xmc_u64 *room = xmc_room_of(heap, page);
-  xmc_u64 old = xmc_load_relaxed64(room), seen;
-  if (xmc_room_tag(old) == tag)
-    XMC_REGION_FORGET(heap, page, old, pages, slots);
-  XMC_ROLLED
-  while (xmc_room_tag(old) == tag) {
-    seen = xmc_cas_acq_rel64(room, old, xmc_room_make(tag, xmc_chunk_units(pages) - slots));
-    if (seen == old)
-      return;
-    old = seen;
-  }
-}
-
 /* Goes through a ring or list; returns its pages. renew: gives each chunk its room again */
 XMC_COLD_FN xmc_u32 xmc_chain_walk(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u64 link, int renew) {
-  xmc_u32 tag = xmc_region_tag(region), sum = 0, page;
-  xmc_u64 begin = link;
+  xmc_u32 sum = 0, page;
+  xmc_u64 begin = link, entry, room, word;
   XMC_ROLLED
   while (xmc_link_is_of(link, region) && sum < xmc_heap_pages(heap)) {
     page = xmc_link_page1(link) - 1u;
-    if (!xmc_chunk_is_of(heap, tag, page))
+    if (page >= xmc_heap_present(heap) - 1u)
       break;
-    if (renew)
-      xmc_room_renew(heap, tag, page, 0);
-    sum += xmc_chunk_pages(heap, page);
-    link = xmc_load_acquire64(xmc_chunk_link(heap, page));
+    entry = xmc_load_relaxed64(xmc_page_entry(heap, page)); /* four loads at once */
+    room = xmc_load_relaxed64(xmc_room_of(heap, page));
+    word = xmc_load_relaxed64(xmc_word_of(heap, xmc_superblock_id(page, 0)));
+    link = xmc_load_relaxed64(xmc_chunk_link(heap, page));
+    if (entry != XMC_MAP(XMC_CLASS_CHUNK, 0, 0, 0) || xmc_room_tag(room) != xmc_region_tag(region))
+      break;
+    if (renew) { /* nobody else uses the region */
+      XMC_REGION_FORGET(heap, page, room, xmc_word_pages(word), 0);
+      xmc_store_relaxed64(xmc_room_of(heap, page),
+                          xmc_room_make(xmc_region_tag(region), xmc_chunk_units(xmc_word_pages(word))));
+    }
+    sum += xmc_word_pages(word);
     if (link == begin)
       break;
   }
   return sum;
 }
 
+/* Renews the chunks of a slot's ring, and gives back those of its list. */
+XMC_FN void xmc_region_reset_slot(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u32 i) {
+  XMC_GLOBAL xmc_region_slot *slot = xmc_region_slots(heap, region) + i;
+  xmc_u64 list = xmc_load_acquire64(&slot->large);
+  xmc_chain_walk(heap, region, xmc_load_acquire64(&slot->current), 1);
+  if (xmc_link_is_of(list, region) && xmc_link_page1(list) &&
+      xmc_cas_acq_rel64(&slot->large, list, xmc_link_make(region, 0)) == list)
+    xmc_chain_release(heap, region, list);
+}
+
+/* Renews the header chunk, after the slots. Releases. */
+XMC_FN void xmc_region_reset_header(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
+  xmc_u32 page = xmc_region_page(region), slots = 1u << xmc_region_log(region);
+  xmc_u64 room = xmc_load_relaxed64(xmc_room_of(heap, page));
+  XMC_REGION_FORGET(heap, page, room, xmc_chunk_pages(heap, page), slots);
+  xmc_store_release64(
+      xmc_room_of(heap, page),
+      xmc_room_make(xmc_region_tag(region), xmc_chunk_units(xmc_chunk_pages(heap, page)) - slots));
+}
+
+/* Is there a region to reset? Else it is counted. */
+XMC_FN int xmc_region_renews(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
+  int live = xmc_region_is_live(heap, region);
+  if (!live)
+    xmc_region_count_bad(heap, region);
+  return live;
+}
+
 XMC_COLD_FN void xmc_region_reset(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   XMC_AFRESH64(heap);
-  XMC_GLOBAL xmc_region_slot *slots;
   xmc_u32 i;
-  xmc_u64 list;
-  if (!xmc_region_is_live(heap, region)) {
-    xmc_region_count_bad(heap, region);
+  if (!xmc_region_renews(heap, region))
     return;
-  }
-  slots = xmc_region_slots(heap, region);
   XMC_ROLLED
-  for (i = 0; i < 1u << xmc_region_log(region); i++) {
-    xmc_chain_walk(heap, region, xmc_load_acquire64(&slots[i].current), 1);
-    list = xmc_load_acquire64(&slots[i].large);
-    if (xmc_link_is_of(list, region) &&
-        xmc_cas_acq_rel64(&slots[i].large, list, xmc_link_make(region, 0)) == list)
-      xmc_chain_release(heap, region, list);
-  }
-  xmc_room_renew(heap, xmc_region_tag(region), xmc_region_page(region), 1u << xmc_region_log(region));
+  for (i = 0; i < 1u << xmc_region_log(region); i++)
+    xmc_region_reset_slot(heap, region, i);
+  xmc_region_reset_header(heap, region);
 }
 
 XMC_COLD_FN size_t xmc_region_bytes(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {

@@ -14,11 +14,6 @@
 #define XMC_REGION_CL
 #include "chunk.cl"
 
-/* What a request may come to, other than the number of its first unit, counted from page 0 */
-#define XMC_REGION_NO_ROOM XMC_NONE
-#define XMC_REGION_BAD (XMC_NONE - 1u)   /* no region, or no longer */
-#define XMC_REGION_AGAIN (XMC_NONE - 2u) /* not by the first subtraction */
-
 #define XMC_REGION_LOOKS 8u /* other slots to look into while somebody fetches a chunk */
 
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_region_owner(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
@@ -56,23 +51,35 @@ XMC_FN xmc_u32 xmc_region_log_for(xmc_u32 groups) {
   return log;
 }
 
-/* Pages of the header chunk. On GPUs all sub-groups that run may begin at once, before a slot has a chunk of its own; but no
- * region takes more than a 64th of the heap for that. */
-XMC_FN xmc_u32 xmc_region_header_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 groups) {
-  xmc_u32 running = xmc_heap_lanes(heap), most = xmc_heap_present(heap) >> 6, pages;
-  if (!XMC_SIMT || groups == 1u)
-    return XMC_REGION_PAGES;
-  pages = XMC_REGION_PAGES + (groups < running ? groups : running) * XMC_REGION_FIRST_UNITS / XMC_PAGE_UNITS;
-  pages = (pages < most ? pages : most) & ~1u;
-  return pages > XMC_REGION_PAGES ? pages : XMC_REGION_PAGES;
+/* Pages of the chunk that each slot has from the start. On GPUs all sub-groups of a multiprocessor ask at the same time, and each would fetch
+ * a chunk if there was none; but no region takes more than a 64th of the heap for that. 0: a slot gets its first chunk when it is used. */
+XMC_FN xmc_u32 xmc_region_start_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 log) {
+  xmc_u32 most = xmc_heap_present(heap) >> 6 >> log;
+  if (!XMC_SIMT || log == 0 || most < 2u)
+    return 0;
+  return most < XMC_CHUNK_START_PAGES ? 2u : XMC_CHUNK_START_PAGES;
 }
 
-XMC_COLD_FN xmcRegion xmc_region_create(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 groups) {
+/* Chunks of `pages` pages for all slots, by cutting one run. Nobody knows the region yet. */
+XMC_FN void xmc_region_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 pages) {
+  XMC_GLOBAL xmc_region_slot *slots = xmc_region_slots(heap, region);
+  xmc_u32 log = xmc_region_log(region), i;
+  xmc_u32 page = xmc_chunk_take(heap, me, XMC_CLASS_CHUNK, pages << log, 0);
+  XMC_ROLLED
+  for (i = 0; page != XMC_NONE && i < 1u << log; i++, page += pages) {
+    xmc_chunk_start(heap, XMC_CLASS_CHUNK, page, pages);
+    xmc_store_relaxed64(xmc_room_of(heap, page),
+                        xmc_room_make(xmc_region_tag(region), xmc_chunk_units(pages)));
+    xmc_store_relaxed64(xmc_chunk_link(heap, page), xmc_link_make(region, page + 1u));
+    xmc_store_relaxed64(&slots[i].current, xmc_link_make(region, page + 1u));
+  }
+}
+
+XMC_COLD_FN xmcRegion xmc_region_create(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 log) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_region_slot *slots;
-  xmc_u32 log = xmc_region_log_for(groups), pages = xmc_region_header_pages(heap, groups), page, tag, i;
+  xmc_u32 page = xmc_chunk_take(heap, me, XMC_CLASS_REGION, XMC_REGION_PAGES, 0), tag, i;
   xmcRegion region;
-  page = xmc_chunk_take(heap, me, XMC_CLASS_REGION, pages, 1);
   if (page == XMC_NONE)
     return 0;
   tag = xmc_region_tag_of(xmc_add_relaxed64(&heap->regions, 1));
@@ -84,6 +91,9 @@ XMC_COLD_FN xmcRegion xmc_region_create(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xm
     xmc_store_relaxed64(&slots[i].large, xmc_link_make(region, 0));
   }
   xmc_store_relaxed64(xmc_chunk_link(heap, page), 0);
+  i = xmc_region_start_pages(heap, log);
+  if (i)
+    xmc_region_start(heap, me, region, i);
   xmc_store_release64(xmc_room_of(heap, page),
                       xmc_room_make(tag, xmc_chunk_units(xmc_chunk_pages(heap, page)) - (1u << log)));
   xmc_store_release64(xmc_region_owner(heap, page), region ^ XMC_REGION_KEY);
@@ -92,19 +102,12 @@ XMC_COLD_FN xmcRegion xmc_region_create(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xm
 
 /* ---- more room ---- */
 
-/* The place of the `unit`-th of a chunk, if it is one, with n units; or XMC_REGION_AGAIN. What lies in pages may say anything, so the
- * result is kept inside the heap, which has so many pages (xmc_heap_present). */
-XMC_FN xmc_u32 xmc_chunk_place(xmc_u32 present, xmc_u32 page, xmc_u32 unit, xmc_u32 n) {
-  xmc_u32 place = page * XMC_PAGE_UNITS + unit;
-  return unit && place <= present * XMC_PAGE_UNITS - n ? place : XMC_REGION_AGAIN;
-}
-
 /* n units of a chunk. *first: did it fit all requests before this one? */
 XMC_FN xmc_u32 xmc_chunk_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 tag, xmc_u32 page, xmc_u32 n,
                                xmc_u32 *first) {
   xmc_u64 old = xmc_room_take(xmc_room_of(heap, page), tag, n);
   *first = (xmc_u32)xmc_room_had(old);
-  return xmc_chunk_place(xmc_heap_present(heap), page, xmc_room_took(old, tag, n), n);
+  return xmc_room_place(old, tag, xmc_heap_present(heap), page, n);
 }
 
 /* The same where it seems to fit */
@@ -142,9 +145,9 @@ XMC_FN xmc_u32 xmc_region_elsewhere(XMC_GLOBAL xmcHeap *heap, xmcRegion region, 
   return XMC_REGION_AGAIN;
 }
 
-/* Puts a new chunk into the ring of a slot, behind the current one; `move`: and makes it the current one. 0: the region is closed. */
-XMC_FN int xmc_ring_insert(XMC_GLOBAL xmcHeap *heap, xmcRegion region, XMC_GLOBAL xmc_u64 *slot, xmc_u32 page,
-                           int move) {
+/* Puts a new chunk into the ring of a slot, behind the current one, and makes it the current one. 0: the region is closed. */
+XMC_FN int xmc_ring_insert(XMC_GLOBAL xmcHeap *heap, xmcRegion region, XMC_GLOBAL xmc_u64 *slot,
+                           xmc_u32 page) {
   xmc_u64 mine = xmc_link_make(region, page + 1u), word, link;
   xmc_u32 current;
   XMC_ROLLED
@@ -166,8 +169,7 @@ XMC_FN int xmc_ring_insert(XMC_GLOBAL xmcHeap *heap, xmcRegion region, XMC_GLOBA
       return 0;
     xmc_store_relaxed64(xmc_chunk_link(heap, page), link);
     if (xmc_cas_acq_rel64(xmc_chunk_link(heap, current), link, mine) == link) {
-      if (move)
-        xmc_cas_acq_rel64(slot, word, mine); /* else somebody moved it on */
+      xmc_cas_acq_rel64(slot, word, mine); /* else somebody moved it on */
       return 1;
     }
   }
@@ -212,12 +214,11 @@ XMC_COLD_FN xmc_u32 xmc_region_grow(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcReg
   slot = xmc_region_slots(heap, region) + unit;
   unit = xmc_chunk_units(xmc_chunk_pages(heap, page)) - (place == XMC_REGION_AGAIN ? n : 0);
   xmc_store_release64(xmc_room_of(heap, page), xmc_room_make(xmc_region_tag(region), unit));
-  if (n > XMC_REGION_MOST_UNITS
-          ? xmc_list_push(heap, region, &slot->large, page)
-          : xmc_ring_insert(heap, region, &slot->current, page, place == XMC_REGION_AGAIN))
+  if (n > XMC_REGION_MOST_UNITS ? xmc_list_push(heap, region, &slot->large, page)
+                                : xmc_ring_insert(heap, region, &slot->current, page))
     return place == XMC_REGION_AGAIN ? page * XMC_PAGE_UNITS + unit : place;
   xmc_store_relaxed64(xmc_room_of(heap, page), 0);
-  xmc_chunk_give(heap, page, xmc_word_chunk(XMC_CLASS_CHUNK, xmc_chunk_pages(heap, page)));
+  xmc_chunk_give(heap, page, XMC_CLASS_CHUNK, xmc_word_chunk(XMC_CLASS_CHUNK, xmc_chunk_pages(heap, page)));
   return XMC_REGION_BAD;
 }
 
@@ -231,7 +232,7 @@ XMC_FN int xmc_ring_next(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u32 cur
 
 /* n units for one request, by every way there is. `first`: it was the first one that did not fit the slot's chunk, so that it
  * is the one to fetch the next chunk. `place`: XMC_REGION_AGAIN; or what the request got from the slot's chunk, which it left nearly used
- * up. Then it fetches the next chunk if the ring has none. */
+ * up. Then it moves the slot on, to a new chunk if the ring has none, while others take what is left. */
 XMC_COLD_FN xmc_u32 xmc_region_more(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
                                     xmc_u32 first, xmc_u32 place) {
   XMC_AFRESH64(heap);
@@ -255,7 +256,7 @@ XMC_COLD_FN xmc_u32 xmc_region_more(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcReg
       first = !XMC_SIMT || log == 0 ||
               (!xmc_link_page1(word) &&
                xmc_cas_relaxed64(&slots[slot].current, word, word | XMC_REGION_FETCHING) == word);
-      if (!XMC_SIMT || log == 0 || !first)
+      if (!XMC_SIMT || log == 0)
         place = xmc_header_serve(heap, region, n);
       if (place != XMC_REGION_AGAIN)
         return place;
@@ -270,11 +271,12 @@ XMC_COLD_FN xmc_u32 xmc_region_more(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcReg
       first |= is_first;
       xmc_room_lift(xmc_room_of(heap, current), tag);
     }
-    if (!xmc_ring_next(heap, region, current, n, &link))
+    if (!xmc_ring_next(heap, region, current, place == XMC_REGION_AGAIN ? n : n + XMC_ROOM_AHEAD_UNITS,
+                       &link))
       break;
+    xmc_cas_acq_rel64(&slots[slot].current, word, link);
     if (place != XMC_REGION_AGAIN)
       return place;
-    xmc_cas_acq_rel64(&slots[slot].current, word, link);
   }
   if (XMC_SIMT && !first && n <= XMC_REGION_MOST_UNITS) {
     place = xmc_region_elsewhere(heap, region, slot, n, XMC_REGION_LOOKS);
@@ -287,21 +289,22 @@ XMC_COLD_FN xmc_u32 xmc_region_more(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcReg
 
 /* ---- requests ---- */
 
-/* n units by one subtraction from the chunk of the caller's slot; or XMC_REGION_AGAIN. All that it reads before may be old: the room
- * word's tag says whether it was right. `ask`: not if 0. *first: it did not fit, but all before did; or it fitted, and the
- * next chunk is to be fetched. */
-XMC_FN xmc_u32 xmc_region_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_map_view view, xmcRegion region,
-                              xmc_u32 n, int ask, xmc_u32 *first) {
-  xmc_u32 page = xmc_region_page(region), log = xmc_region_log(region), present = xmc_heap_present(heap);
+/* n units, up to XMC_REGION_MOST_UNITS, by one subtraction from the chunk of the caller's slot; or XMC_REGION_AGAIN. All that it reads
+ * before may be old: the room word's tag says whether it was right. `present`: of the header. `ask`: not if 0. *first: it did not
+ * fit, but all before did; or it fitted, and the slot is to be moved on. */
+XMC_FN xmc_u32 xmc_region_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_map_view view, xmc_u32 present,
+                              xmcRegion region, xmc_u32 n, int ask, xmc_u32 *first) {
+  xmc_u32 page = xmc_region_page(region), log = xmc_region_log(region);
   xmc_u32 tag = xmc_region_tag(region), current, slot, place;
   XMC_GLOBAL xmc_u64 *room;
   xmc_u64 word;
   *first = 0;
-  if (!view.ours || page >= present - 1u || log > XMC_REGION_MOST_LOG || n > XMC_REGION_MOST_UNITS)
+  if (!view.ours || page >= present - 1u || log > XMC_REGION_MOST_LOG)
     return XMC_REGION_AGAIN;
-  slot = page * XMC_PAGE_UNITS + XMC_CHUNK_HEAD_UNITS + xmc_near_slot(me, 1u << log);
+  slot = page * XMC_PAGE_UNITS + xmc_near_slot(me, 1u << log);
   word = xmc_load_near64(
-      (XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + view.data + (xmc_u64)slot * XMC_UNIT_BYTES));
+      (XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + view.data + (xmc_u64)slot * XMC_UNIT_BYTES) +
+      XMC_CHUNK_HEAD_UNITS * XMC_UNIT_BYTES / 8u);
   current = xmc_link_page1(word) - 1u;
   if (!xmc_link_is_of(word, region) || current >= present - 1u) /* a chunk has two pages or more */
     return XMC_REGION_AGAIN;
@@ -312,7 +315,7 @@ XMC_FN xmc_u32 xmc_region_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_map_view
   (void)ask;
   word = xmc_room_take(room, tag, n);
 #endif
-  place = xmc_chunk_place(present, current, xmc_room_took(word, tag, n), n);
+  place = xmc_room_place(word, tag, present, current, n);
   *first = place == XMC_REGION_AGAIN ? (xmc_u32)xmc_room_had(word)
            : XMC_SIMT                ? (xmc_u32)xmc_room_passed(word, n)
                                      : 0u;
@@ -324,9 +327,9 @@ XMC_FN xmc_u32 xmc_region_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_map_view
 XMC_COLD_FN xmc_u32 xmc_region_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
                                      xmc_u32 first, xmc_u32 place) {
   xmc_map_view view;
-  if (!first) {
+  if (!first && n <= XMC_REGION_MOST_UNITS) {
     xmc_map_view_read(heap, &view);
-    place = xmc_region_try(heap, me, view, region, n, 1, &first);
+    place = xmc_region_try(heap, me, view, xmc_heap_present(heap), region, n, 1, &first);
     if (place != XMC_REGION_AGAIN && !first)
       return place;
   }
@@ -382,33 +385,51 @@ XMC_FN xmc_u32 xmc_region_lanes(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion 
   }
 }
 
-/* The address of n units for each lane of a sub-group of 32 that asks the same region as all others, by one subtraction; or 0. Then
- * *first and *place are for xmc_region_lanes. */
-XMC_FN XMC_GLOBAL char *xmc_region_full(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
-                                        xmc_u32 *first, xmc_u32 *place) {
-  xmc_lanes all = (xmc_lanes)0xffffffffu;
+/* For sub-groups of 32 lanes: where the lane's units begin among those of all; *total: of all */
+XMC_FN xmc_u32 xmc_region_full_before(xmc_u32 lane, xmc_u32 n, xmc_u32 *total) {
+  xmc_u32 sum = n, step, other;
+  for (step = 1; step < 32u; step += step) {
+    other = xmc_shuffle32((xmc_lanes)0xffffffffu, sum, (lane - step) & 31u);
+    sum += lane >= step ? other : 0;
+  }
+  *total = xmc_shuffle32((xmc_lanes)0xffffffffu, sum, 31u);
+  return sum - n;
+}
+
+/* The blocks of a sub-group of 32 lanes that all ask the same region, for up to XMC_REGION_FULL_BYTES each, by one subtraction. 0: not so, or
+ * there is something left to do, and *first and *place are for xmc_region_lanes. */
+XMC_FN int xmc_region_full(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u64 size,
+                           XMC_GLOBAL char **block, xmc_u32 *first, xmc_u32 *place) {
   xmc_map_view view;
-  xmc_u32 before, total;
-  if (n - 1u >= XMC_REGION_LANE_UNITS)
+  xmc_u32 n = ((xmc_u32)size + XMC_UNIT_BYTES - 1u) / XMC_UNIT_BYTES, present, before, total, lane;
+  int all_n;
+  if (!heap || size - 1u >= XMC_REGION_FULL_BYTES)
     return 0;
   xmc_map_view_read(heap, &view);
-  if (!xmc_full_same(region, (xmc_u64)(size_t)heap))
+  present = xmc_heap_present(heap);
+  if (!xmc_full_same(region, (xmc_u64)(size_t)heap, n, &all_n))
     return 0;
-  before = xmc_region_before(all, n, &total);
-  *place = xmc_full_shuffle32(all, xmc_region_try(heap, me, view, region, total, xmc_lane() == 0, first), 0);
+  lane = xmc_lane();
+  before = n * lane;
+  total = n * 32u;
+  if (!all_n)
+    before = xmc_region_full_before(lane, n, &total);
+  *place = xmc_full_shuffle32((xmc_lanes)0xffffffffu,
+                              xmc_region_try(heap, me, view, present, region, total, lane == 0, first), 0);
   if (*place >= XMC_REGION_AGAIN)
     return 0;
   *place += before;
-  return *first ? 0 : (XMC_GLOBAL char *)heap + view.data + (xmc_u64)*place * XMC_UNIT_BYTES;
+  *block = (XMC_GLOBAL char *)heap + view.data + (xmc_u64)*place * XMC_UNIT_BYTES;
+  return !*first;
 }
 #else
 XMC_FN xmc_u32 xmc_region_lanes(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
                                 xmc_u32 first, xmc_u32 place) {
   return xmc_region_alone(heap, me, region, n, first, place);
 }
-XMC_FN XMC_GLOBAL char *xmc_region_full(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
-                                        xmc_u32 *first, xmc_u32 *place) {
-  (void)heap, (void)me, (void)region, (void)n, (void)first, (void)place;
+XMC_FN int xmc_region_full(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u64 size,
+                           XMC_GLOBAL char **block, xmc_u32 *first, xmc_u32 *place) {
+  (void)heap, (void)me, (void)region, (void)size, (void)block, (void)first, (void)place;
   return 0;
 }
 #endif

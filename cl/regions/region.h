@@ -4,14 +4,14 @@
  * A region hands out blocks that are freed all at once. It takes runs of pages from the heap, its chunks, and a request
  * takes the next bytes of the chunk of its caller's slot by one subtraction:
  *
- *   header chunk, 2 pages or more           a chunk of a slot, 2 to 16 pages      a chunk of one large request
+ *   header chunk, 2 pages                   a chunk of a slot, 2 to 16 pages      a chunk of one large request
  *   +------+-------+----------------+       +------+------------------------+     +------+---------------+
  *   | head | slots | room <- | blocks |     | head | room        <- | blocks |    | head | block         |
  *   | 16 B | 16 B  |         |        |     | 16 B |                |        |    | 16 B |               |
  *   +------+-------+---------+--------+     +------+----------------+--------+    +------+---------------+
  *
- * Blocks of the header chunk are for requests whose slot has no chunk yet: on GPUs, where many sub-groups begin at the same
- * time, they are as much as all of them ask for at first (XMC_REGION_FIRST_UNITS).
+ * Blocks of the header chunk are for requests whose slot has no chunk yet, where only few work-items allocate at the same time. On
+ * GPUs each slot has a chunk from the start, or several sub-groups would fetch one at the same time.
  *
  *   slot   current   a ring of chunks, as the place of the one that requests are served from
  *          large     a list of the chunks of large requests
@@ -49,14 +49,16 @@
 #define XMC_UNIT_BYTES 16u
 #define XMC_PAGE_UNITS (XMC_PAGE_BYTES / XMC_UNIT_BYTES) /* 1,024 */
 #define XMC_CHUNK_HEAD_UNITS 1u
-#define XMC_REGION_PAGES 2u        /* of the header chunk, at least */
-#define XMC_REGION_FIRST_UNITS 32u /* of the header chunk for each sub-group that may allocate: 16 B a lane */
-#define XMC_CHUNK_MOST_PAGES 16u   /* of a chunk for many requests: 256 KiB */
-#define XMC_REGION_MOST_LOG 9u     /* log2 of the most slots: 512, which take 8 KiB of the header chunk */
+#define XMC_REGION_PAGES 2u      /* of the header chunk, at least */
+#define XMC_CHUNK_START_PAGES 4u /* of a slot's first chunk on GPUs */
+#define XMC_CHUNK_MOST_PAGES 16u /* of a chunk for many requests: 256 KiB */
+#define XMC_REGION_MOST_LOG 9u   /* log2 of the most slots: 512, which take 8 KiB of the header chunk */
 /* What is served from the chunk of a slot: any chunk has room for it as long as it is fresh. */
 #define XMC_REGION_MOST_UNITS (2u * XMC_PAGE_UNITS - XMC_CHUNK_HEAD_UNITS)
-/* What a lane may ask for to be served together with the others of its sub-group */
+/* What a lane may ask for to be served together with the others of its sub-group; in the way for all of 32 lanes, whose sum so is
+ * no more than that */
 #define XMC_REGION_LANE_UNITS XMC_PAGE_UNITS
+#define XMC_REGION_FULL_BYTES (XMC_REGION_MOST_UNITS / 32u * XMC_UNIT_BYTES) /* 1,008 */
 
 /* A region: the same on host and device and in every process; 0 is none. A link, which is what slots and heads hold, has the same
  * fields, but the generation inverted, so that 0 is no region's; its page is that of a chunk, and there may be none.
@@ -75,7 +77,8 @@ typedef xmc_u64 xmcRegion;
 #define XMC_ROOM_BASE 0xc0000000u /* above every hint, so that a hint is no room */
 #define XMC_ROOM_LOW 0x80000000u
 #define XMC_ROOM_MOST 0x20000000u /* more units than a chunk for many requests can have */
-/* On GPUs the request after which a chunk of a slot has no more than this fetches the next one. */
+/* On GPUs the request that leaves a chunk of a slot no more than this moves the slot on: so the others, whose requests are on their way,
+ * still find room, 16 B for each lane of 64 sub-groups. */
 #define XMC_ROOM_AHEAD_UNITS (2u * XMC_PAGE_UNITS)
 
 typedef struct xmc_region_slot {
@@ -127,7 +130,7 @@ XMC_FN xmc_u64 xmc_word_chunk(xmc_u32 cls, xmc_u32 pages) {
 
 /* Where the room word of the chunk at `page` lies: `map` and `pages` are the header's. */
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_room_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 pages, xmc_u32 page) {
-  return (XMC_GLOBAL xmc_u64 *)xmc_map_hint(heap, map, pages, (page + 1u) & ~1u);
+  return (XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + (map + 8u * pages + 4u * ((page + 1u) & ~1u)));
 }
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_room_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   return xmc_room_at(heap, xmc_heap_map(heap), xmc_heap_pages(heap), page);

@@ -94,11 +94,10 @@ XMC_API XMC_GLOBAL void *xmcRegionMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcR
 #endif
 }
 
-/* As xmcRegionFree, by all work-items of the work-group together: each gives back the chunks of some slots, then some of the header
- * chunk's pages. */
+/* As xmcRegionFree, by all work-items of the work-group together: each gives back the chunks of some slots. */
 XMC_API void xmcRegionFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
                                     __local xmcRegionScratch *scratch) {
-  xmc_u32 items = (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2)), i, end, next;
+  xmc_u32 items = (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2)), i;
   XMC_OWN(heap);
   if (xmc_local_id() == 0)
     scratch->mine = region && xmc_heap_is_ours(heap) && xmc_region_close(heap, region);
@@ -108,13 +107,24 @@ XMC_API void xmcRegionFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
       xmc_region_empty_slot(heap, region, i);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (scratch->mine && xmc_local_id() == 0)
-    scratch->mine = xmc_region_end(heap, region);
+    xmc_region_end(heap, region);
   barrier(CLK_LOCAL_MEM_FENCE);
-  end = xmc_region_page(region) + scratch->mine;
-  for (i = xmc_region_page(region) + xmc_local_id() * XMC_SPAN_PAGES; i < end; i += items * XMC_SPAN_PAGES) {
-    next = end - i < XMC_SPAN_PAGES ? end : i + XMC_SPAN_PAGES;
-    xmc_run_release(heap, i, next - i);
-  }
+}
+
+/* As xmcRegionReset, in the same way. Call xmcRegionOpenWorkGroup before the next request with this scratch. */
+XMC_API void xmcRegionResetWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
+                                     __local xmcRegionScratch *scratch) {
+  xmc_u32 items = (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2)), i;
+  XMC_OWN(heap);
+  if (xmc_local_id() == 0)
+    scratch->mine = region && xmc_heap_is_ours(heap) && xmc_region_renews(heap, region);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (scratch->mine)
+    for (i = xmc_local_id(); i < 1u << xmc_region_log(region); i += items)
+      xmc_region_reset_slot(heap, region, i);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (scratch->mine && xmc_local_id() == 0)
+    xmc_region_reset_header(heap, region);
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 #endif

@@ -29,7 +29,10 @@ XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
   (void)m, (void)lane, (void)a, (void)b;
 }
 XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 n) { return (void)m, (void)n, value; }
-XMC_FN int xmc_full_same(xmc_u64 a, xmc_u64 b) { return (void)a, (void)b, 0; }
+XMC_FN int xmc_full_same(xmc_u64 a, xmc_u64 b, xmc_u32 n, int *all_n) {
+  (void)a, (void)b, (void)n;
+  return *all_n = 0;
+}
 XMC_FN xmc_u64 xmc_add_hint64_if(int ask, xmc_u64 *p, xmc_u64 value) {
   return ask ? xmc_add_hint64(p, value) : 0;
 }

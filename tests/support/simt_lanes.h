@@ -54,8 +54,9 @@ XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 n) {
   xmc_lanes_sync(m);
   return simt_shuffle(m, value, xmc_lanes_first(xmc_lanes_drop(m, n)));
 }
-XMC_FN int xmc_full_same(xmc_u64 a, xmc_u64 b) {
+XMC_FN int xmc_full_same(xmc_u64 a, xmc_u64 b, xmc_u32 n, int *all_n) {
   xmc_lanes same = xmc_lanes_matching(a), also = xmc_lanes_matching(b);
+  *all_n = xmc_lanes_count(xmc_lanes_matching(n)) == 32u;
   return XMC_LANES_ARE_32 && xmc_lanes_count(same & also) == 32u;
 }
 XMC_FN xmc_u64 xmc_add_hint64_if(int ask, xmc_u64 *p, xmc_u64 value) {
