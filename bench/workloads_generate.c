@@ -74,10 +74,10 @@ static int round_group(generate *g, int check) {
   return round_calls(g, MAKE_GROUP, DROP_GROUP, g->launched, check);
 }
 static int round_region(generate *g, int check) {
-  return round_calls(g, REGION_MAKE, REGION_RESET, 1, check);
+  return round_calls(g, REGION_MAKE, REGION_RESET, BENCH_LOCAL_SIZE, check);
 }
 static int round_region_group(generate *g, int check) {
-  return round_calls(g, REGION_MAKE_GROUP, REGION_RESET, 1, check);
+  return round_calls(g, REGION_MAKE_GROUP, REGION_RESET, BENCH_LOCAL_SIZE, check);
 }
 
 static int first_pass(generate *g) {

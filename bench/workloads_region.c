@@ -3,9 +3,9 @@
 #include "bench.h"
 
 /* What is timed, in the order of a round. Odd rounds free by one work-group, even ones by one work-item. */
-enum { FRESH, KEPT, GROUP, FREE_GROUP, FREE_ITEM, CASES };
-static const char *const cases[CASES] = {"regionfresh", "regionkept", "regiongroup", "regionfreegroup",
-                                         "regionfreeitem"};
+enum { FRESH, KEPT, GROUP, RESET_GROUP, FREE_GROUP, FREE_ITEM, CASES };
+static const char *const cases[CASES] = {"regionfresh",      "regionkept",      "regiongroup",
+                                         "regionresetgroup", "regionfreegroup", "regionfreeitem"};
 
 typedef struct region_kernels {
   cl_kernel create, alloc, group, check, reset, release[2], floor;
@@ -62,9 +62,10 @@ static int region_round(bench *b, const region_kernels *k, size_t count, int by_
   double sample;
   BENCH_TRY(bench_launch(b, k->create, 1, NULL));
   BENCH_TRY(timed_alloc(b, k, k->alloc, count, &series[FRESH]));
-  BENCH_TRY(bench_launch(b, k->reset, 1, NULL));
+  BENCH_TRY(bench_launch(b, k->reset, BENCH_LOCAL_SIZE, &sample));
+  bench_sample(b, &series[RESET_GROUP], sample);
   BENCH_TRY(timed_alloc(b, k, k->alloc, count, &series[KEPT]));
-  BENCH_TRY(bench_launch(b, k->reset, 1, NULL));
+  BENCH_TRY(bench_launch(b, k->reset, BENCH_LOCAL_SIZE, NULL));
   BENCH_TRY(timed_alloc(b, k, k->group, count, &series[GROUP]));
   BENCH_TRY(bench_launch(b, k->release[by_item], by_item ? 1 : BENCH_LOCAL_SIZE, &sample));
   bench_sample(b, &series[by_item ? FREE_ITEM : FREE_GROUP], sample);
@@ -98,10 +99,10 @@ static int region_rows(bench *b, xmc_heap heap, size_t count, cl_uint size) {
   }
   BENCH_TRY(bench_counters_read(b, counters));
   for (int i = 0; i < CASES; i++)
-    bench_add(b, "xmc", cases[i], i < FREE_GROUP ? "W2alloc" : "W2free", count, size,
+    bench_add(b, "xmc", cases[i], i < RESET_GROUP ? "W2alloc" : "W2free", count, size,
               bench_median(&series[i]), counters[0] + counters[1], "chunks=%llu;reps=%d;cold=%.4f",
               (unsigned long long)chunks, series[i].rounds, series[i].cold)
-        ->floor = i < FREE_GROUP ? bench_median(&floor) : 0;
+        ->floor = i < RESET_GROUP ? bench_median(&floor) : 0;
 cleanup:
   close_kernels(&k);
   return status;

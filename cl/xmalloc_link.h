@@ -67,6 +67,8 @@ XMC_LINK_GLOBAL void *xmcRegionMallocWorkGroup(XMC_LINK_GLOBAL xmcHeap *heap, xm
                                                XMC_LINK_LOCAL xmcRegionScratch *scratch);
 void xmcRegionFreeWorkGroup(XMC_LINK_GLOBAL xmcHeap *heap, xmcRegion region,
                             XMC_LINK_LOCAL xmcRegionScratch *scratch);
+void xmcRegionResetWorkGroup(XMC_LINK_GLOBAL xmcHeap *heap, xmcRegion region,
+                             XMC_LINK_LOCAL xmcRegionScratch *scratch);
 
 xmcRef xmcToRef(XMC_LINK_GLOBAL xmcHeap *heap, XMC_LINK_GLOBAL void *ptr);
 XMC_LINK_GLOBAL void *xmcFromRef(XMC_LINK_GLOBAL xmcHeap *heap, xmcRef ref);

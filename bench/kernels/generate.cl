@@ -91,10 +91,12 @@ __kernel void region_make_group(__global xmcHeap *heap, __global const ulong *re
   refs[id] = mark_block(heap, p, id, wanted(id, items, seed, low, high), failures);
 }
 
-/* By one work-item. */
+/* By one work-group */
 __kernel void region_reset(__global xmcHeap *heap, __global const ulong *region) {
-  xmcRegionReset(heap, *region);
+  __local xmcRegionScratch scratch;
+  xmcRegionResetWorkGroup(heap, *region, &scratch);
 }
+/* By one work-item */
 __kernel void region_free(__global xmcHeap *heap, __global const ulong *region) {
   xmcRegionFree(heap, *region);
 }

@@ -34,8 +34,10 @@ __kernel void region_alloc_group(__global xmcHeap *heap, __global ulong *refs, u
   refs[id] = xmcToRef(heap, p);
 }
 
+/* By one work-group */
 __kernel void region_reset(__global xmcHeap *heap, __global const ulong *refs, uint count) {
-  xmcRegionReset(heap, refs[count]);
+  __local xmcRegionScratch scratch;
+  xmcRegionResetWorkGroup(heap, refs[count], &scratch);
 }
 
 /* By one work-item */

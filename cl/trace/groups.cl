@@ -48,4 +48,12 @@ XMC_FN void xmc_trace_region_free_group(XMC_GLOBAL xmcHeap *heap, xmcRegion regi
     xmc_trace_region(heap, xmc_caller(), XMC_TRACE_REGION_FREE, region, site, xmc_work_item());
   xmcRegionFreeWorkGroup(heap, region, scratch);
 }
+
+XMC_FN void xmc_trace_region_reset_group(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
+                                         __local xmcRegionScratch *scratch, xmc_u32 site) {
+  XMC_OWN(heap);
+  if (xmc_local_id() == 0)
+    xmc_trace_region(heap, xmc_caller(), XMC_TRACE_REGION_RESET, region, site, xmc_work_item());
+  xmcRegionResetWorkGroup(heap, region, scratch);
+}
 #endif

@@ -25,6 +25,8 @@
   xmc_trace_region_malloc_group(heap, region, size, scratch, XMC_SITE)
 #define xmcRegionFreeWorkGroup(heap, region, scratch) \
   xmc_trace_region_free_group(heap, region, scratch, XMC_SITE)
+#define xmcRegionResetWorkGroup(heap, region, scratch) \
+  xmc_trace_region_reset_group(heap, region, scratch, XMC_SITE)
 #if XMC_HAS_SUBGROUPS
 #define xmcMallocSubGroup(heap, size) xmc_trace_malloc(heap, size, XMC_SITE)
 #define xmcFreeSubGroup(heap, ptr) xmc_trace_free(heap, ptr, XMC_SITE)
