@@ -111,12 +111,13 @@ XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) {
   slot = sm * 64u + warp;
   return slot < slots ? slot : mul_hi(slot * 2654435769u, slots); /* no division: it costs five registers */
 }
-/* Multiprocessors share no slot as long as there are enough. */
+/* Two slots for each multiprocessor: of up to 144 of them few share one, where there are 256. */
 XMC_FN xmc_u32 xmc_near_slot(xmc_u32 me, xmc_u32 slots) {
-  xmc_u32 sm;
+  xmc_u32 sm, warp;
   __asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  __asm volatile("mov.u32 %0, %%warpid;" : "=r"(warp));
   (void)me;
-  return sm & (slots - 1u);
+  return (sm * 2u + (warp & 1u)) & (slots - 1u);
 }
 /* A number that differs between callers and calls (paper 2011, section 5.2: thread, block and clock) */
 XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {

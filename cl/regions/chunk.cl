@@ -112,7 +112,8 @@ XMC_FN xmc_u64 xmc_room_take(XMC_GLOBAL xmc_u64 *room, xmc_u32 tag, xmc_u32 n) {
  * lies in pages and tables may say anything, so the result is kept inside the heap, which has so many pages (xmc_heap_present). */
 XMC_FN xmc_u32 xmc_room_place(xmc_u64 old, xmc_u32 tag, xmc_u32 present, xmc_u32 page, xmc_u32 n) {
   xmc_u32 left = (xmc_u32)old - XMC_ROOM_BASE - n, place = page * XMC_PAGE_UNITS + left;
-  int fits = (xmc_room_tag(old) == tag) & (left - 1u < XMC_ROOM_MOST) & (place <= present * XMC_PAGE_UNITS - n);
+  int fits =
+      (xmc_room_tag(old) == tag) & (left - 1u < XMC_ROOM_MOST) & (place <= present * XMC_PAGE_UNITS - n);
   return fits ? place : XMC_REGION_AGAIN;
 }
 /* … that all requests before this one fitted. */

@@ -32,8 +32,8 @@ XMC_FN void xmc_region_empty_slot(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xm
 /* Gives back the header chunk of a region whose slots are closed. */
 XMC_FN void xmc_region_end(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   xmc_u32 page = xmc_region_page(region);
-  xmc_u64 room = xmc_exchange_acq_rel64(xmc_room_of(heap, page), 0);
   xmc_u64 word = xmc_load_relaxed64(xmc_word_of(heap, xmc_superblock_id(page, 0)));
+  xmc_u64 room = xmc_exchange_hint64(xmc_room_of(heap, page), 0);
   XMC_REGION_FORGET(heap, page, room, xmc_word_pages(word), 1u << xmc_region_log(region));
   xmc_chunk_give(heap, page, XMC_CLASS_REGION, word);
 }

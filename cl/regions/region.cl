@@ -54,10 +54,10 @@ XMC_FN xmc_u32 xmc_region_log_for(xmc_u32 groups) {
 /* Pages of the chunk that each slot has from the start. On GPUs all sub-groups of a multiprocessor ask at the same time, and each would fetch
  * a chunk if there was none; but no region takes more than a 64th of the heap for that. 0: a slot gets its first chunk when it is used. */
 XMC_FN xmc_u32 xmc_region_start_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 log) {
-  xmc_u32 most = xmc_heap_present(heap) >> 6 >> log;
-  if (!XMC_SIMT || log == 0 || most < 2u)
-    return 0;
-  return most < XMC_CHUNK_START_PAGES ? 2u : XMC_CHUNK_START_PAGES;
+  xmc_u32 most = xmc_heap_present(heap) >> 6 >> log, pages = XMC_CHUNK_MOST_PAGES;
+  while (pages > most)
+    pages /= 2u;
+  return XMC_SIMT && log > 0 && pages > 1u ? pages : 0;
 }
 
 /* Chunks of `pages` pages for all slots, by cutting one run. Nobody knows the region yet. */

@@ -50,7 +50,6 @@
 #define XMC_PAGE_UNITS (XMC_PAGE_BYTES / XMC_UNIT_BYTES) /* 1,024 */
 #define XMC_CHUNK_HEAD_UNITS 1u
 #define XMC_REGION_PAGES 2u      /* of the header chunk, at least */
-#define XMC_CHUNK_START_PAGES 4u /* of a slot's first chunk on GPUs */
 #define XMC_CHUNK_MOST_PAGES 16u /* of a chunk for many requests: 256 KiB */
 #define XMC_REGION_MOST_LOG 9u   /* log2 of the most slots: 512, which take 8 KiB of the header chunk */
 /* What is served from the chunk of a slot: any chunk has room for it as long as it is fresh. */
@@ -77,8 +76,8 @@ typedef xmc_u64 xmcRegion;
 #define XMC_ROOM_BASE 0xc0000000u /* above every hint, so that a hint is no room */
 #define XMC_ROOM_LOW 0x80000000u
 #define XMC_ROOM_MOST 0x20000000u /* more units than a chunk for many requests can have */
-/* On GPUs the request that leaves a chunk of a slot no more than this moves the slot on: so the others, whose requests are on their way,
- * still find room, 16 B for each lane of 64 sub-groups. */
+/* On GPUs the request that leaves a chunk of a slot no more than this moves the slot on: so the others, whose requests are on
+ * their way, still find room, 16 B for each lane of 64 sub-groups. */
 #define XMC_ROOM_AHEAD_UNITS (2u * XMC_PAGE_UNITS)
 
 typedef struct xmc_region_slot {
