@@ -21,8 +21,10 @@
  *           OWNER_BY_STORE the free looks at the owner word and then clears it
  *           KEPT           who cannot attach a chunk does not give it back
  *           BY_STORE       a chunk is attached by a store
+ *           MOVE_BY_STORE  a slot is moved on by a store
  *           WAITS          who finds the slot without a chunk waits for one, but for the first
- * TWO_FREES: two processes free the region. SHORT: fewer that ask
+ * TWO_FREES: two processes free the region. SHORT: fewer that ask. AHEAD: who was served, by choice, moves the slot on to the next
+ * chunk, a new one if need be, as requests on GPUs do
  */
 #include "steps.h"
 #define PAGES 4 /* 0: the header's */
@@ -38,6 +40,12 @@
 #define IS_OF(w, tag) ((w) / 8 == (tag))
 #endif
 #define PAGE(w) ((w) & 7)
+#ifdef AHEAD
+#define AHEAD_FLAG bit ahead = 0;
+#else
+#define AHEAD_FLAG
+#define ahead 0
+#endif
 
 mtype = { FREE, HEADER, CHUNK, USER };
 mtype use[PAGES] = FREE;
@@ -75,7 +83,7 @@ inline grow(tag) {
        fi);
   if
   :: p != NONE ->
-     STEP(tag_of[p] = tag; room[p] = BASE + UNITS - 1; taken[p] = 1 << (UNITS - 1));
+     STEP(tag_of[p] = tag; room[p] = BASE + UNITS - (1 - ahead); taken[p] = (1 - ahead) << (UNITS - 1));
      do
      :: STEP(s = slot);
         c = PAGE(s);
@@ -144,6 +152,12 @@ inline request(tag) {
      STEP(TAKES(c, tag))
   :: else
   fi;
+#ifdef AHEAD
+  if
+  :: got -> got = 0; ahead = 1
+  :: skip
+  fi;
+#endif
   if
   :: got
   :: else ->
@@ -181,7 +195,10 @@ inline request(tag) {
            :: !l -> break
            :: else
            fi;
-           STEP(TAKES(c, tag));
+           if
+           :: !ahead -> STEP(TAKES(c, tag))
+           :: else
+           fi;
            if
            :: got -> break
            :: else
@@ -189,16 +206,27 @@ inline request(tag) {
            STEP(l = link[c]);
            if
            :: IS_OF(l, tag) && PAGE(l) != c && PAGE(l) < PAGES && tag_of[PAGE(l)] == tag && room[PAGE(l)] > BASE ->
+#ifdef MOVE_BY_STORE
+              STEP(slot = l);
+#else
               STEP(if
                    :: slot == s -> slot = l
                    :: else
-                   fi)
+                   fi);
+#endif
+              if
+              :: ahead -> break
+              :: else
+              fi
            :: else -> grow(tag); break
            fi
         fi
      od
   fi;
 progress_request:
+#ifdef AHEAD
+  ahead = 0;
+#endif
   got = 0;
   c = 0;
   l = 0;
@@ -242,13 +270,16 @@ inline free_region(tag) {
 #endif
              :: else
              fi);
+#ifndef ROOM_OPEN
+        STEP(if
+             :: tag_of[c] == tag -> tag_of[c] = 0; room[c] = 0
+             :: else
+             fi);
+#endif
         if
         :: !IS_OF(l, tag) -> break
         :: else
         fi;
-#ifndef ROOM_OPEN
-        STEP(tag_of[c] = 0; room[c] = 0);
-#endif
         STEP(assert(use[c] == CHUNK); use[c] = FREE);
         s = l
      :: else -> break
@@ -265,6 +296,7 @@ progress_free:
 
 proctype asks(byte turns) {
   byte o = 0, s = 0, c = 0, l = 0, p = 0;
+  AHEAD_FLAG
   bit got = 0;
   STEP(o = owner);
   STEP(s = slot);
@@ -284,6 +316,7 @@ proctype frees_only() {
 
 proctype frees_and_makes() {
   byte o = 0, s = 0, c = 0, l = 0, p = 0;
+  AHEAD_FLAG
   bit got = 0;
   free_region(1);
   STEP(got = use[0] == FREE;
