@@ -260,6 +260,36 @@ static void groups(test_env *env) {
   all_back(&s);
 }
 
+/* What a work-group resets is filled again from the same chunks; those of large requests went back. */
+static void groups_reset(test_env *env) {
+  scene s;
+  cl_ulong sums[2] = {0}, first = 0;
+  cl_mem buffer = test_buffer(env, sizeof sums, sums);
+  xmc_heap_stats stats;
+  int round;
+  scene_new(&s, env, 64 << 20, NULL);
+  create(&s, 1, 0);
+  for (round = 0; round < 4; round++) {
+    s.largest = round == 1 ? 60000 : 1000;
+    assert_int_equal(fill(&s, 1), 0);
+    check(&s);
+    test_launch(env, kernel_of(&s, "region_group_reset"), 64, 64, "hmm", s.heap, s.regions, buffer);
+    test_read(env, buffer, sums, sizeof sums);
+    assert_true(sums[1] > 0 && sums[1] <= sums[0]);
+    if (round == 1) {
+      assert_true(sums[1] < sums[0]);
+      first = sums[1];
+    } else if (round > 1) { /* who runs beside whom differs a little */
+      assert_in_range(sums[1], first, 2u * first);
+    }
+  }
+  stats = test_intact(env, s.heap);
+  assert_int_equal(stats.invalid_frees, 4);
+  assert_int_equal(stats.failed_requests + stats.double_frees, 0);
+  use(&s, 1, 0, NULL);
+  all_back(&s);
+}
+
 /* ---- from the host, and through a file ---- */
 
 static void host_and_kernels(test_env *env) {
@@ -414,6 +444,7 @@ int main(int argc, char **argv) {
       TEST(one_free_of_many, SPREAD_ONE),
       TEST(no_ordinary_blocks, SPREAD_ONE),
       TEST(groups, SPREAD_ONE),
+      TEST(groups_reset, SPREAD_ONE),
       TEST(host_and_kernels, SPREAD_ONE),
       TEST(inspected, SPREAD_ONE),
       TEST(debug, SPREAD_ONE),

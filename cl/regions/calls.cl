@@ -14,7 +14,8 @@
 
 /* A region in which up to `sub_groups` sub-groups (on CPU devices: work-items) allocate at the same time; 1 is right for the
  * region of one work-group. Only speed and memory depend on it: the region takes 32 KiB, and 32 KiB or more (64 on GPUs) for each
- * slot that is used, of which there are as many as CPU threads or multiprocessors need. 0, counted, if there is no room. */
+ * slot that is used, of which there are as many as CPU threads or multiprocessors need; on GPUs, for more than 64, up to 256 KiB for
+ * each slot from the start, but no more than a 64th of the heap. 0, counted, if there is no room. */
 XMC_API xmcRegion xmcRegionCreateFor(XMC_GLOBAL xmcHeap *heap, xmc_u32 sub_groups) {
   xmcRegion region;
   XMC_OWN(heap);

@@ -123,6 +123,18 @@ __kernel void region_group_free(__global xmcHeap *heap, __global const ulong *re
     xmcRegionFreeWorkGroup(heap, regions[group], &scratch);
 }
 
+/* By one work-group: the bytes that the region has before a reset, and after it */
+__kernel void region_group_reset(__global xmcHeap *heap, __global const ulong *regions, __global ulong *sum) {
+  __local xmcRegionScratch scratch;
+  if (get_local_id(0) == 0)
+    sum[0] = xmcRegionBytes(heap, regions[0]);
+  xmcRegionResetWorkGroup(heap, regions[0], &scratch);
+  if (get_local_id(0) == 0)
+    sum[1] = xmcRegionBytes(heap, regions[0]);
+  xmcRegionResetWorkGroup(heap, 0, &scratch);              /* a no-op */
+  xmcRegionResetWorkGroup(heap, regions[0] + 1, &scratch); /* counted once */
+}
+
 /* The group's calls after its region was freed: none may succeed; results: how many did */
 __kernel void region_group_stale(__global xmcHeap *heap, __global uint *wrong) {
   __local xmcRegionScratch scratch;
