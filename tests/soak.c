@@ -56,10 +56,13 @@ typedef struct soak {
   cl_command_queue queue;
   xmc_heap heap;
   cl_program program;
-  cl_kernel churn, free;
-  cl_mem rows, exchange, counters;
+  cl_kernel churn, free, region_check, region_next;
+  cl_mem rows, exchange, counters, regions;
   cl_uint items, row, mean, exchanges;
-  cl_ulong count[4]; /* operations, refused, mismatches, bad frees */
+  cl_uint blocks; /* of a region; 0: no regions */
+  cl_ulong regions_made, blocks_before;
+  size_t region_room; /* kept free for them */
+  cl_ulong count[6];  /* operations, refused, mismatches, bad frees, blocks of regions, those found again */
 } soak;
 
 static cl_mem zeroed(soak *s, size_t bytes) {
@@ -88,6 +91,11 @@ static void set_up(soak *s, size_t heap_bytes) {
   check(status, "xmcCreateHeap", __LINE__);
   CL_OK(xmcGetHeapInfo(s->heap, XMC_HEAP_METADATA_BYTES, sizeof room, &room, NULL));
   room = heap_bytes - room;
+  if (s->region_room >= room / 2u) {
+    fprintf(stderr, "soak: two regions of %u blocks do not fit half of the heap\n", s->blocks);
+    exit(2);
+  }
+  room -= s->region_room;
   snprintf(path, sizeof path, "%ssoak.cl", XMC_TEST_KERNELS);
   f = fopen(path, "rb");
   if (!f || !source || fread(source, 1, (1 << 16) - 1, f) == 0) {
@@ -111,6 +119,10 @@ static void set_up(soak *s, size_t heap_bytes) {
   check(status, "clCreateKernel", __LINE__);
   s->free = clCreateKernel(s->program, "soak_free", &status);
   check(status, "clCreateKernel", __LINE__);
+  s->region_check = clCreateKernel(s->program, "soak_region_check", &status);
+  check(status, "clCreateKernel", __LINE__);
+  s->region_next = clCreateKernel(s->program, "soak_region_next", &status);
+  check(status, "clCreateKernel", __LINE__);
   free(source);
   s->exchanges = s->items < EXCHANGES ? s->items : EXCHANGES;
   /* A place is full 3 times out of 5, and one block in 256 has eight times the size: 0.63 of all places live. */
@@ -123,6 +135,7 @@ static void set_up(soak *s, size_t heap_bytes) {
   s->rows = zeroed(s, (size_t)s->items * s->row * 8u);
   s->exchange = zeroed(s, s->exchanges * 8u);
   s->counters = zeroed(s, sizeof s->count);
+  s->regions = zeroed(s, (2u + (size_t)s->items) * sizeof(cl_ulong));
 }
 
 static void launch(soak *s, cl_kernel kernel, size_t count) {
@@ -131,9 +144,26 @@ static void launch(soak *s, cl_kernel kernel, size_t count) {
   CL_OK(clEnqueueReadBuffer(s->queue, s->counters, CL_TRUE, 0, sizeof s->count, s->count, 0, NULL, NULL));
 }
 
-/* Every sixteenth launch asks for more than there is, for a while. */
+/* The region's blocks are looked at; another one takes its place, or none. */
+static void next_region(soak *s, cl_uint last) {
+  CL_OK(xmcSetKernelArgHeap(s->region_check, 0, s->heap));
+  CL_OK(clSetKernelArg(s->region_check, 1, sizeof s->regions, &s->regions));
+  CL_OK(clSetKernelArg(s->region_check, 2, sizeof s->counters, &s->counters));
+  CL_OK(clSetKernelArg(s->region_check, 3, sizeof s->items, &s->items));
+  launch(s, s->region_check, s->items);
+  CL_OK(xmcSetKernelArgHeap(s->region_next, 0, s->heap));
+  CL_OK(clSetKernelArg(s->region_next, 1, sizeof s->regions, &s->regions));
+  CL_OK(clSetKernelArg(s->region_next, 2, sizeof s->counters, &s->counters));
+  CL_OK(clSetKernelArg(s->region_next, 3, sizeof last, &last));
+  launch(s, s->region_next, 32);
+  s->regions_made += !last;
+  s->blocks_before = s->count[4];
+}
+
+/* Every sixteenth launch asks for more than there is, for a while. A region is filled by eight launches. */
 static void churn(soak *s, cl_uint number, cl_uint rounds) {
   cl_uint more = number % 16u == 15u, mean = more ? s->mean / 4u * 5u : s->mean;
+  cl_uint blocks = (s->blocks + 8u * s->items - 1u) / (8u * s->items);
   rounds = more && rounds > 8u ? rounds / 8u : rounds;
   CL_OK(xmcSetKernelArgHeap(s->churn, 0, s->heap));
   CL_OK(clSetKernelArg(s->churn, 1, sizeof s->rows, &s->rows));
@@ -144,6 +174,8 @@ static void churn(soak *s, cl_uint number, cl_uint rounds) {
   CL_OK(clSetKernelArg(s->churn, 6, sizeof number, &number));
   CL_OK(clSetKernelArg(s->churn, 7, sizeof rounds, &rounds));
   CL_OK(clSetKernelArg(s->churn, 8, sizeof mean, &mean));
+  CL_OK(clSetKernelArg(s->churn, 9, sizeof s->regions, &s->regions));
+  CL_OK(clSetKernelArg(s->churn, 10, sizeof blocks, &blocks));
   launch(s, s->churn, s->items);
 }
 
@@ -195,7 +227,7 @@ static int is_one_run(soak *s, size_t heap_bytes) {
   return stats.largest_free_bytes == bytes && stats.free_bytes == bytes;
 }
 
-const char test_usage[] = "usage: soak [--minutes N] [--device SUBSTRING] [--heap BYTES]\n"
+const char test_usage[] = "usage: soak [--minutes N] [--device SUBSTRING] [--heap BYTES] [--regions BLOCKS]\n"
                           "Churns a nearly full heap; tests/soak builds it first and says more.\n";
 
 int main(int argc, char **argv) {
@@ -214,6 +246,8 @@ int main(int argc, char **argv) {
       length = 60 * atof(argv[i + 1]);
     else if (!strcmp(argv[i], "--device"))
       part = argv[i + 1];
+    else if (!strcmp(argv[i], "--regions"))
+      s.blocks = (cl_uint)strtoull(argv[i + 1], &end, 0);
     else if (!strcmp(argv[i], "--heap"))
       heap_bytes = (size_t)strtoull(argv[i + 1], &end, 0);
     else
@@ -227,7 +261,10 @@ int main(int argc, char **argv) {
     fprintf(stderr, "soak: no OpenCL device whose name contains %s\n", part);
     return 1;
   }
+  s.region_room = (size_t)s.blocks * 2u * 96u; /* two of them; with what is left in chunks */
   set_up(&s, heap_bytes);
+  if (s.blocks)
+    next_region(&s, 0);
   printf("%s: %zu bytes, %u work-items with %u places each, blocks of %u bytes on average\n", name,
          heap_bytes, s.items, s.row, s.mean);
   fflush(stdout);
@@ -235,6 +272,8 @@ int main(int argc, char **argv) {
   for (now = begin; now < begin + length;) {
     double start = now, took;
     churn(&s, number++, rounds);
+    if (s.blocks && s.count[4] - s.blocks_before >= s.blocks)
+      next_region(&s, 0);
     now = seconds();
     took = now - start;
     if (took < 0.05 && number % 16u && rounds < 1u << 20)
@@ -244,7 +283,8 @@ int main(int argc, char **argv) {
     if (now - checked >= 19 * check_time) {
       intact(&s);
       CL_OK(xmcGetHeapStats(s.heap, s.queue, &stats));
-      keep_nearly_full(&s, (double)stats.free_bytes / (double)heap_bytes);
+      keep_nearly_full(&s, ((double)stats.free_bytes + (double)stats.region_bytes - (double)s.region_room) /
+                               (double)heap_bytes);
       checks++;
       checked = seconds();
       check_time = checked - now;
@@ -265,6 +305,8 @@ int main(int argc, char **argv) {
       last = now;
     }
   }
+  if (s.blocks)
+    next_region(&s, 1);
   free_table(&s, s.rows, s.items * s.row);
   free_table(&s, s.exchange, s.exchanges);
   intact(&s);
@@ -276,16 +318,23 @@ int main(int argc, char **argv) {
          (unsigned long long)s.count[1], (unsigned long long)stats.failed_requests,
          (unsigned long long)s.count[3], (unsigned long long)(stats.double_frees + stats.invalid_frees),
          (unsigned long long)stats.live_blocks);
-  failed = s.count[2] || stats.live_blocks || stats.failed_requests != s.count[1] ||
-           stats.double_frees + stats.invalid_frees != s.count[3];
+  if (s.blocks)
+    printf("%llu regions of %u blocks or more, %llu blocks in all, %llu found again\n",
+           (unsigned long long)s.regions_made, s.blocks, (unsigned long long)s.count[4],
+           (unsigned long long)s.count[5]);
+  failed = s.count[2] || s.count[4] != s.count[5] || stats.live_blocks ||
+           stats.failed_requests != s.count[1] || stats.double_frees + stats.invalid_frees != s.count[3];
   if (!failed)
     failed = !is_one_run(&s, heap_bytes);
   clReleaseKernel(s.churn);
   clReleaseKernel(s.free);
+  clReleaseKernel(s.region_check);
+  clReleaseKernel(s.region_next);
   clReleaseProgram(s.program);
   clReleaseMemObject(s.rows);
   clReleaseMemObject(s.exchange);
   clReleaseMemObject(s.counters);
+  clReleaseMemObject(s.regions);
   CL_OK(xmcReleaseHeap(s.heap));
   clReleaseCommandQueue(s.queue);
   clReleaseContext(s.context);

@@ -6,7 +6,12 @@
  *
  *   a block      [ tag: its reference, mixed | … | tag ]     a size below 16 has the first alone, in 8 bytes
  *   a table's    reference << 24 | size in units of 8 bytes
- *   counters     0 operations, 1 refused, 2 mismatches, 3 bad frees made
+ *   counters     0 operations, 1 refused, 2 mismatches, 3 bad frees made, 4 blocks of regions, 5 of these found again
+ *
+ * Beside that each work-item asks for some blocks of one region, tagged in the same way, and keeps them in a list through their second
+ * words. When there are enough, and all lists were looked through, a new region takes the region's place, and the old one is freed by a work-item
+ * in the midst of the next launch.
+ *   regions      0 the region, 1 the old one, from 2 on a list for each work-item
  */
 #include "xmalloc.cl"
 
@@ -36,11 +41,57 @@ uint soak_is_wrong(__global xmcHeap *heap, ulong entry) {
   return p[0] != soak_tag(entry >> 24) || p[words - 1u] != soak_tag(entry >> 24);
 }
 
+/* A block of the region, for a list */
+uint soak_region_block(__global xmcHeap *heap, xmcRegion region, __global ulong *list, uint size) {
+  uint words = 3u + size % 8u + (size >> 8 & 1023u ? 0 : 600u);
+  __global ulong *p = xmcRegionMalloc(heap, region, words * 8u);
+  ulong entry = xmcToRef(heap, p) << 24 | words;
+  if (!p)
+    return 0;
+  soak_stamp(heap, entry);
+  p[1] = *list;
+  *list = entry;
+  return 1;
+}
+
+/* Looks through the lists, and empties them. */
+__kernel void soak_region_check(__global xmcHeap *heap, __global ulong *regions, __global ulong *counters,
+                                uint items) {
+  uint i = (uint)get_global_id(0), wrong = 0, found = 0;
+  ulong entry;
+  if (i >= items)
+    return;
+  for (entry = regions[2 + i]; entry; found++) {
+    wrong += soak_is_wrong(heap, entry);
+    entry = wrong ? 0 : ((__global ulong *)xmcFromRef(heap, entry >> 24))[1];
+  }
+  regions[2 + i] = 0;
+  xmc_add_relaxed64(counters + 5, found);
+  if (wrong)
+    xmc_add_relaxed64(counters + 2, wrong);
+}
+
+/* Another region. last: none, and both are freed, the old one by this launch */
+__kernel void soak_region_next(__global xmcHeap *heap, __global ulong *regions, __global ulong *counters,
+                               uint last) {
+  if (get_global_id(0) != 0)
+    return;
+  xmcRegionFree(heap, regions[1]);
+  regions[1] = regions[0];
+  regions[0] = last ? 0 : xmcRegionCreate(heap);
+  if (last) {
+    xmcRegionFree(heap, regions[1]);
+    regions[1] = 0;
+  } else if (!regions[0]) {
+    xmc_add_relaxed64(counters + 1, 1);
+  }
+}
+
 __kernel void soak_churn(__global xmcHeap *heap, __global ulong *rows, __global ulong *exchange,
                          uint exchanges, __global ulong *counters, uint items, uint launch, uint rounds,
-                         uint mean) {
+                         uint mean, __global ulong *regions, uint blocks) {
   uint i = (uint)get_global_id(0), own, shared, round, what, size, k, words, operations = 0, refused = 0,
-       wrong = 0, bad = 0;
+       wrong = 0, bad = 0, made = 0;
   __global ulong *row;
   ulong entry, old;
   __global void *p;
@@ -60,6 +111,18 @@ __kernel void soak_churn(__global xmcHeap *heap, __global ulong *rows, __global 
     if (what % OWN == 0) {
       what = soak_random(&own);
       size = soak_random(&own);
+    }
+    if (made < blocks && regions[0]) {
+      if (soak_region_block(heap, regions[0], regions + 2 + i, size))
+        made++;
+      else
+        refused++;
+      operations++;
+    }
+    if (i == items / 2u && round == rounds / 2u && regions[1]) {
+      xmcRegionFree(heap, regions[1]);
+      regions[1] = 0;
+      operations++;
     }
     k = (what >> 5) % ROW;
     entry = row[k];
@@ -102,6 +165,8 @@ __kernel void soak_churn(__global xmcHeap *heap, __global ulong *rows, __global 
     xmc_add_relaxed64(counters + 2, wrong);
   if (bad)
     xmc_add_relaxed64(counters + 3, bad);
+  if (made)
+    xmc_add_relaxed64(counters + 4, made);
 }
 
 /* Frees what is left in a table. */
