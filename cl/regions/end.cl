@@ -7,7 +7,7 @@
  */
 #ifndef XMC_REGION_END_CL
 #define XMC_REGION_END_CL
-#include "region.cl"
+#include "request.cl"
 
 /* ---- free ---- */
 

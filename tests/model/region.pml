@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A region's chunks: cl/regions/region.cl (xmc_region_try, xmc_region_more, xmc_region_grow, xmc_ring_insert), cl/regions/end.cl
+/* A region's chunks: cl/regions/request.cl (xmc_region_try), cl/regions/region.cl (xmc_region_more, xmc_region_grow, xmc_ring_insert), cl/regions/end.cl
  * (xmc_region_close, xmc_region_empty_slot) and cl/regions/chunk.cl (xmc_room_take, xmc_chain_release), with one slot. Page 0 is for
  * headers, the others for chunks of two units each. All pages may be taken by somebody else, who writes what he likes and finds
  * it unchanged.
