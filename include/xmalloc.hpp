@@ -391,6 +391,35 @@ public:
   /* xmcHostFree */
   cl_int free(void *ptr) const { return detail::report(xmcHostFree(heap_(), ptr), "xmcHostFree"); }
 
+  /* xmcHostRegionCreate: a region, whose blocks are freed all at once; kernels take it as a ulong. No room is the error
+   * CL_MEM_OBJECT_ALLOCATION_FAILURE. */
+  xmcRegion createRegion(cl_int *err = nullptr) const {
+    cl_int status;
+    xmcRegion region = xmcHostRegionCreate(heap_(), &status);
+    detail::report(status, "xmcHostRegionCreate", err);
+    return region;
+  }
+
+  /* xmcHostRegionMalloc: as allocate, in a region */
+  template <class T> T *allocateIn(xmcRegion region, std::size_t count = 1, cl_int *err = nullptr) const {
+    static_assert(std::is_trivially_copyable<T>::value && alignof(T) <= 16,
+                  "bytes that kernels share, aligned to 16");
+    const bool fits = count <= (std::size_t)-1 / sizeof(T);
+    cl_int status;
+    void *ptr = xmcHostRegionMalloc(heap_(), region, fits ? count * sizeof(T) : (std::size_t)-1, &status);
+    detail::report(status, "xmcHostRegionMalloc", err);
+    return static_cast<T *>(ptr);
+  }
+
+  /* xmcHostRegionFree, xmcHostRegionReset and xmcHostRegionBytes */
+  cl_int freeRegion(xmcRegion region) const {
+    return detail::report(xmcHostRegionFree(heap_(), region), "xmcHostRegionFree");
+  }
+  cl_int resetRegion(xmcRegion region) const {
+    return detail::report(xmcHostRegionReset(heap_(), region), "xmcHostRegionReset");
+  }
+  std::size_t regionBytes(xmcRegion region) const noexcept { return xmcHostRegionBytes(heap_(), region); }
+
 private:
   Heap heap_; /* none: not mapped */
   cl::CommandQueue queue_;

@@ -171,12 +171,23 @@ static void test_mapping(const xmc::Heap &heap) {
     EXPECT(numbers && numbers[3] == 7);
     EXPECT(two.free(numbers) == CL_SUCCESS);
     EXPECT(two.allocate<cl_uint>(0) == nullptr);
+    xmcRegion region = two.createRegion();
+    cl_uint *first = two.allocateIn<cl_uint>(region, 1000);
+    first[999] = 7;
+    EXPECT(region != 0 && two.allocateIn<cl_uint>(region, 0) == nullptr);
+    EXPECT(two.allocateIn<cl_uint>(region) != first && first[999] == 7 && two.regionBytes(region) > 4000);
+    CALL(status, two.allocateIn<cl_uint>(region, (std::size_t)-1 / 2, err));
+    EXPECT(status == CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    EXPECT(two.resetRegion(region) == CL_SUCCESS && two.allocateIn<cl_uint>(region, 1000) == first);
+    EXPECT(two.freeRegion(region) == CL_SUCCESS && two.regionBytes(region) == 0);
+    CALL(status, two.allocateIn<cl_uint>(region, 1, err)); /* counted as a bad free */
+    EXPECT(status == CL_INVALID_VALUE);
     CALL(status, two.allocate<cl_uint>((std::size_t)-1 / 2, err));
     EXPECT(status == CL_MEM_OBJECT_ALLOCATION_FAILURE);
     CALL(status, xmc::Mapping(heap, cl::CommandQueue(), err));
     EXPECT(status == XMC_HEAP_MAPPED);
   }
-  EXPECT(heap.stats().failed_requests == 1);
+  EXPECT(heap.stats().failed_requests == 2 && heap.stats().invalid_frees == 1);
   EXPECT(heap.reset() == CL_SUCCESS && heap.stats().failed_requests == 0); /* nothing is mapped any more */
 }
 

@@ -76,6 +76,7 @@ C_TYPES = {
     "xmc_link_flags": ctypes.c_uint64,
     "size_t": ctypes.c_size_t,
     "xmcRef": ctypes.c_uint64,
+    "xmcRegion": ctypes.c_uint64,
 }
 HANDLES = {"xmc_heap", "cl_context", "cl_device_id", "cl_command_queue", "cl_program", "cl_kernel"}
 

@@ -37,6 +37,45 @@ def test_list(heap, program, queue):
     heap.check(queue)
 
 
+def test_regions(heap, queue):
+    source = """
+    __kernel void add(__global xmcHeap *heap, ulong region, __global ulong *refs) {
+      __global uint *p = xmcRegionMalloc(heap, region, 8);
+      p[0] = get_global_id(0);
+      refs[get_global_id(0)] = xmcToRef(heap, p);
+    }"""
+    kernel = heap.program(source).build().add
+    with heap.mapped(queue) as m:
+        region = m.region_create()
+        assert m.region_malloc(region, 0) == 0
+        ref = m.region_malloc(region, 400)
+        m.view(ref, np.uint32, 100, region)[:] = np.arange(100)
+    refs = np.zeros(64, np.uint64)
+    buffer = cl.Buffer(heap.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=refs)
+    kernel(queue, (64,), None, heap, np.uint64(region), buffer)
+    cl.enqueue_copy(queue, refs, buffer)
+    stats = heap.stats(queue)
+    with heap.mapped(queue) as m:
+        assert [int(m.view(r, np.uint32, region=region)) for r in refs] == list(range(64))
+        assert np.array_equal(m.view(ref, np.uint32, 100, region), np.arange(100))
+        assert m.region_nbytes(region) == stats.region_bytes > 0
+        with pytest.raises(MemoryError):
+            m.region_malloc(region, 1 << 40)
+        m.region_reset(region)
+        assert m.region_nbytes(region) > 0
+        m.region_free(region)
+        m.region_free(0)
+        assert m.region_nbytes(region) == 0
+        with pytest.raises(ValueError, match="no live block"):
+            m.view(ref, np.uint32, 1, region)
+        with pytest.raises(xmc.Error, match="CL_INVALID_VALUE"):
+            m.region_malloc(region, 8)
+        m.region_free(region)  # counted
+    assert heap.stats(queue).invalid_frees == 2
+    assert heap.stats(queue).live_blocks == 0
+    heap.check(queue)
+
+
 def test_calls(heap, queue):
     with heap.mapped(queue) as m:
         assert m.malloc(0) == 0

@@ -215,6 +215,11 @@ _functions: dict[str, tuple[Any, list[Any]]] = {
     "xmcHostRealloc": (c_void_p, [_heap, c_void_p, c_size_t, _status_ret]),
     "xmcHostFree": (_status, [_heap, c_void_p]),
     "xmcHostUsableSize": (c_size_t, [_heap, c_void_p]),
+    "xmcHostRegionCreate": (c_uint64, [_heap, _status_ret]),
+    "xmcHostRegionMalloc": (c_void_p, [_heap, c_uint64, c_size_t, _status_ret]),
+    "xmcHostRegionFree": (_status, [_heap, c_uint64]),
+    "xmcHostRegionReset": (_status, [_heap, c_uint64]),
+    "xmcHostRegionBytes": (c_size_t, [_heap, c_uint64]),
     "xmcHostToRef": (c_uint64, [_heap, c_void_p]),
     "xmcHostFromRef": (c_void_p, [_heap, c_uint64]),
 }

@@ -194,12 +194,44 @@ class HostCalls:
         """Bytes that may be used at a reference; 0 if no live block begins there."""
         return int(lib.xmcHostUsableSize(self._heap.handle, self._address(ref)))
 
-    def view(self, ref: SupportsIndex, dtype: DTypeLike = np.uint8, shape: int | tuple[int, ...] = ()) -> View:
+    def region_create(self) -> int:
+        """A region, whose blocks are freed all at once: a number, which kernels take as a ``ulong``."""
+        status = ctypes.c_int32()
+        region = lib.xmcHostRegionCreate(self._heap.handle, ctypes.byref(status))
+        check(status.value)
+        return int(region)
+
+    def region_malloc(self, region: SupportsIndex, size: int) -> int:
+        """Allocates ``size`` bytes in a region, aligned to 16; they live until it is freed or reset. 0 for size 0. Raises
+        :class:`OutOfMemory`, and :class:`Error` for a region that is none, which is counted."""
+        return self._call(lib.xmcHostRegionMalloc, int(region), size)
+
+    def region_free(self, region: SupportsIndex) -> None:
+        """Frees all blocks of a region, and the region; 0 is a no-op. A number that is no region is counted."""
+        lib.xmcHostRegionFree(self._heap.handle, int(region))
+
+    def region_reset(self, region: SupportsIndex) -> None:
+        """Frees all blocks of a region, which keeps its memory for further requests. Nobody else may use it meanwhile."""
+        lib.xmcHostRegionReset(self._heap.handle, int(region))
+
+    def region_nbytes(self, region: SupportsIndex) -> int:
+        """Bytes that a region has from the heap; 0 if it is none."""
+        return int(lib.xmcHostRegionBytes(self._heap.handle, int(region)))
+
+    def view(
+        self,
+        ref: SupportsIndex,
+        dtype: DTypeLike = np.uint8,
+        shape: int | tuple[int, ...] = (),
+        region: SupportsIndex = 0,
+    ) -> View:
         """The block at ``ref`` as an array, without a copy.
 
         :param ref: what ``xmcToRef`` returned in a kernel, or a call of this object; NumPy's integers, too.
         :param shape: of the array; by default it has no dimensions, as one value has. -1: as many as the block has
             room for.
+        :param region: the region that the block is of. The heap does not know the sizes of these, so the array may be
+            anywhere in the heap.
 
         Raises ValueError if no live block begins at ``ref``, or the array is larger than the block. In debug heaps,
         which host calls do not serve, it may be anywhere in the heap.
@@ -210,7 +242,10 @@ class HostCalls:
             raise TypeError("Python objects cannot lie in a heap")
         if address is None:
             raise ValueError("the reference is 0, which is NULL")
-        room = self._heap.nbytes - int(ref) if self._heap.debug else self.usable_size(ref)
+        if int(region):
+            room = self._heap.nbytes - int(ref) if self.region_nbytes(region) else 0
+        else:
+            room = self._heap.nbytes - int(ref) if self._heap.debug else self.usable_size(ref)
         if room == 0:
             raise ValueError(f"no live block begins at {int(ref):#x}")
         if shape == -1:
