@@ -232,6 +232,10 @@ static void bad_regions(void **state) {
   (void)state;
   allocate(0, c);
   assert_non_null(xmcRegionMalloc(c->heap, c->regions[0], 200000)); /* a chunk of its own */
+  for (i = 0; i < 16u * 16u;
+       i++) /* each slot gets a chunk, so that a wrong number of slots leads to one, too */
+    assert_true(xmc_region_alone(c->heap, i * 2654435769u, c->regions[0], 63u, 0, XMC_REGION_AGAIN) <
+                XMC_REGION_AGAIN);
   xmcRegionFree(c->heap, stale);
   copies = xmcMalloc(c->heap, 2 * XMC_PAGE_BYTES); /* a block at a page's begin that is full of handles */
   for (i = 0; i < 2 * XMC_PAGE_BYTES / 8; i++)
