@@ -375,11 +375,48 @@ static void files(test_env *env) {
   test_folder_remove(folder);
 }
 
+/* Growing keeps what was recorded, to the letter, and the ring goes on, for programs that were built before as well. Where the
+ * heap is full requests are refused, which is recorded too; then the new room serves them. */
+static void grown(test_env *env) {
+  const size_t bytes = 6 << 20, most = 32 << 20;
+  const xmc_heap_properties extra[] = {XMC_HEAP_TRACE_BYTES, RING, XMC_HEAP_MAX_BYTES,
+                                       (xmc_heap_properties)most, 0};
+  xmc_heap heap = test_heap_with(env, bytes, extra);
+  cl_mem first = test_buffer(env, ITEMS * sizeof(cl_ulong), NULL);
+  cl_mem second = test_buffer(env, ITEMS * sizeof(cl_ulong), NULL);
+  cl_kernel make = test_kernel(env, heap, "trace.cl", "trace_malloc", ANY_GEOMETRY);
+  cl_kernel end = test_kernel(env, heap, "trace.cl", "trace_free", ANY_GEOMETRY);
+  const char *json, *before, *top;
+  cl_ulong refused;
+  test_launch(env, make, ITEMS, 1, "hUm", heap, (cl_ulong)3500, first);
+  before = totals_agree(env, heap);
+  top = text_of(env, heap, XMC_TRACE_TOP);
+  refused = number(before, "failed_requests");
+  assert_true(refused > 0);
+  CL_OK(xmcGrowHeap(heap, env->queue, most));
+  assert_string_equal(totals_agree(env, heap), before);
+  assert_string_equal(text_of(env, heap, XMC_TRACE_TOP), top);
+  test_launch(env, make, ITEMS, 1, "hUm", heap, (cl_ulong)3500, second);
+  json = totals_agree(env, heap);
+  assert_int_equal(number(json, "events"), 2 * ITEMS);
+  assert_int_equal(number(json, "failed_requests"), refused);
+  assert_int_equal(number(json, "live_blocks"), 2 * ITEMS - refused);
+  assert_true(number(json, "live_bytes") > bytes);
+  test_launch(env, end, ITEMS, 1, "hm", heap, first); /* requests of the old memory */
+  json = totals_agree(env, heap);
+  assert_int_equal(number(json, "frees"), ITEMS - refused);
+  test_launch(env, end, ITEMS, 1, "hm", heap, second);
+  assert_int_equal(number(totals_agree(env, heap), "live_blocks"), 0);
+  test_empty(env, heap);
+  CL_OK(xmcResetHeap(heap, env->queue));
+  assert_int_equal(number(totals_agree(env, heap), "events"), 0);
+}
+
 int main(int argc, char **argv) {
   static const test_case cases[] = {
       TEST(totals, SPREAD_AXES), TEST(calls, SPREAD_ONE),      TEST(regions, SPREAD_ONE),
       TEST(groups, SPREAD_AXES), TEST(host_calls, SPREAD_ONE), TEST(lost, SPREAD_ONE),
       TEST(sampled, SPREAD_ONE), TEST(texts, SPREAD_ONE),      TEST(properties, SPREAD_ONE),
-      TEST(tools, SPREAD_ONE),   TEST(files, SPREAD_ONE)};
+      TEST(tools, SPREAD_ONE),   TEST(files, SPREAD_ONE),      TEST(grown, SPREAD_AXES)};
   return test_main("trace", cases, sizeof cases / sizeof *cases, argc, argv);
 }
