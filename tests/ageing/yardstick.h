@@ -5,11 +5,13 @@
 #ifndef XMC_TEST_YARDSTICK_H
 #define XMC_TEST_YARDSTICK_H
 #include <stdint.h>
-static uint64_t yardstick_steps; /* accesses to shared words: what time an operation takes, counted */
 #define CORE_OWN_STEPS
+#ifndef YARDSTICK_OWN_STEPS
+static uint64_t yardstick_steps; /* accesses to shared words: what time an operation takes, counted */
 #define XMC_HOST_STEP() ((void)yardstick_steps++)
 static uint32_t yardstick_thread = 1; /* which thread's place in the heap the next calls use */
 #define XMC_HOST_THREAD() yardstick_thread
+#endif
 #include "support/core.h"
 #include "inspect/walk.h"
 
