@@ -41,7 +41,7 @@ static inline uint32_t fuzz_word(fuzz_input *in) {
   return a | b << 8 | c << 16 | d << 24;
 }
 
-#define FUZZ_SEEDS 8u
+#define FUZZ_SEEDS 16u
 
 /* A quiet heap to be edited: its arena, and the property it was made with */
 typedef struct fuzz_heap {
@@ -50,10 +50,10 @@ typedef struct fuzz_heap {
 } fuzz_heap;
 
 typedef struct fuzz_core {
-  /* One of FUZZ_SEEDS heaps that differ in size, FIFOs, coalescing and history */
+  /* One of FUZZ_SEEDS heaps that differ in size, FIFOs, coalescing, history, and regions */
   fuzz_heap (*make)(uint32_t seed);
-  /* Calls of all kinds on an accepted heap. NULL, or what went wrong. */
-  const char *(*use)(xmcHeap *heap, fuzz_input *in);
+  /* Calls of all kinds on an accepted heap; about regions only if `regions`. NULL, or what went wrong. */
+  const char *(*use)(xmcHeap *heap, fuzz_input *in, uint32_t regions);
 } fuzz_core;
 extern const fuzz_core fuzz_core_plain, fuzz_core_debug, fuzz_core_lanes;
 

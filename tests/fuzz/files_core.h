@@ -14,6 +14,7 @@
 #include "../../cl/superblocks/init.cl"
 #include "files.h"
 #include "heap/layout.h"
+#include "heap/regions.h"
 #include "trace/trace.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@
 /* ---- what is live ---- */
 
 #define MOST_BLOCKS 8192u
+#define EARLIER_REGIONS 4u
 
 typedef struct live_block {
   xmc_u64 offset, bytes; /* in the arena, as listed or asked for */
@@ -35,6 +37,9 @@ typedef struct shadow {
   uint32_t *owner;   /* of each 16 bytes: the block's number + 1 */
   live_block blocks[MOST_BLOCKS];
   uint32_t count;
+  xmcRegion regions[EARLIER_REGIONS]; /* some that the calls created */
+  int regions_lie;                    /* the file had regions, and so may lie about them */
+  int regions_lost;                   /* and was believed: the check may find chunks without a region */
   const char *wrong;
 } shadow;
 
@@ -80,12 +85,12 @@ static void leave_all(shadow *s) {
 
 static int CL_CALLBACK enter_listed(const xmc_block *block, void *data) {
   shadow *s = data;
-  if (s->count < MOST_BLOCKS - 1u) /* the rest lives on unseen */
+  if (s->count < MOST_BLOCKS - 1u && block->size_class != XMC_BLOCK_OF_REGION) /* the rest lives on unseen */
     enter(s, block->ref, block->usable);
   return s->wrong != NULL;
 }
 
-/* Blocks as the heap lists them. */
+/* Blocks as the heap lists them, but for regions. */
 static void list_anew(shadow *s) {
   leave_all(s);
   expect(s, xmc_walk_believe(s->heap, 1) == CL_SUCCESS, "a used heap has impossible words");
@@ -186,7 +191,9 @@ static void ask(shadow *s, xmc_u64 offset) {
            "a usable size leads out of the arena");
 }
 
-static void call(shadow *s, fuzz_input *in) {
+#include "files_regions.h"
+
+static void call(shadow *s, fuzz_input *in, uint32_t regions) {
   uint32_t what = fuzz_byte(in);
   size_t size = some_size(fuzz_word(in));
   switch (what & 7u) {
@@ -211,7 +218,10 @@ static void call(shadow *s, fuzz_input *in) {
     resize(s, what & 8u || !s->count ? any_offset(s, in) : s->blocks[size % s->count].offset, size);
     return;
   default:
-    ask(s, any_offset(s, in));
+    if (regions && (what & 8u))
+      region_call(s, in, what >> 4, size);
+    else
+      ask(s, any_offset(s, in));
   }
 }
 
@@ -222,7 +232,8 @@ static void inspect(shadow *s) {
   expect(s, stats.live_bytes + stats.free_bytes <= xmc_data_bytes(s->heap),
          "more live and free than there is");
   list_anew(s);
-  expect(s, stats.live_blocks == s->count || s->count >= MOST_BLOCKS - 1u, "lists and figures differ");
+  expect(s, stats.live_blocks - stats.regions == s->count || s->count >= MOST_BLOCKS - 1u,
+         "lists and figures differ");
 }
 
 /* What they write */
@@ -249,6 +260,8 @@ static void report(shadow *s) {
 
 static void check(shadow *s, const char *what) {
   xmc_heap_report report = {0};
+  if (s->regions_lost)
+    return;
   expect(s, xmc_check_meta(s->heap, &report) != XMC_HEAP_CORRUPT, what);
   if (report.problems)
     fprintf(stderr, "%s\n", report.message);
@@ -259,14 +272,15 @@ static void end(shadow *s) {
   xmc_u64 all = xmc_data_bytes(s->heap);
   while (s->count && s->count < MOST_BLOCKS - 1u && !s->wrong && !s->trusts_memory)
     release(s, s->blocks[s->count - 1u].offset);
-  if (s->count || s->wrong)
+  free_regions(s);
+  if (s->count || s->wrong || s->regions_lost)
     return;
   check(s, "the check finds a problem after all frees");
   expect(s, s->trusts_memory || xmcMalloc(s->heap, (size_t)all) != NULL,
          "after all frees the heap is not one free run");
 }
 
-static const char *use(xmcHeap *heap, fuzz_input *in) {
+static const char *use(xmcHeap *heap, fuzz_input *in, uint32_t regions) {
   static shadow s;
   static uint32_t *owner;
   uint32_t calls = 24u + fuzz_byte(in) % 64u, i;
@@ -279,11 +293,14 @@ static const char *use(xmcHeap *heap, fuzz_input *in) {
   s.owner = owner;
   s.wrong = NULL;
   s.trusts_memory = XMC_DEBUG || heap->coalescing == XMC_COALESCE_COMPARTMENT;
+  memset(s.regions, 0, sizeof s.regions);
+  s.regions_lie = some_region(&s, 0) != 0;
+  s.regions_lost = 0;
   inspect(&s);
   if (calls % 8u == 0)
     report(&s);
   for (i = 0; i < calls && !s.wrong; i++)
-    call(&s, in);
+    call(&s, in, regions);
   if (!s.wrong)
     check(&s, "the check finds a problem after the calls");
   if (!s.wrong)

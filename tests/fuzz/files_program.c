@@ -2,7 +2,7 @@
 /* Bytes as a lying file and what is done with it:
  *
  *   0        which core (2 bits), which of its heaps (3), is the file itself edited?, is the geometry's number made right?
- *   1        edits of words (5 bits)
+ *   1        edits of words (5 bits), has the heap regions?, are there calls about regions?
  *   2 …      edits: what, where (2 bytes), a value (4 bytes)
  *   …        edits of the file, if any: how many, then where (2 bytes) and what of each
  *   …        calls (files_core.h); when the input ends, numbers that follow from it
@@ -18,12 +18,14 @@
 #include <string.h>
 
 #define MOST_EDITS 32u
-#define FIRST_WORDS 128u /* of the header */
+#define FIRST_WORDS 128u    /* of the header */
+#define PAGE_BEGIN_WORDS 8u /* where regions have their owner, slots and links */
 
 typedef struct fuzz_base {
   fuzz_heap made;
-  uint32_t *marks; /* words of the metadata that differ from the one before */
-  size_t mark_count, words;
+  uint32_t *
+      marks; /* words of the metadata that differ from the one before; with regions, of the pages' beginnings, too */
+  size_t mark_count, words, end; /* words of the metadata; where marks end */
 } fuzz_base;
 
 static const fuzz_core *const cores[] = {&fuzz_core_plain, &fuzz_core_lanes, &fuzz_core_debug,
@@ -38,10 +40,12 @@ static fuzz_base *base_of(uint32_t core, uint32_t seed) {
     return b;
   b->made = cores[core]->make(seed);
   b->words = b->made.heap->data / 8u;
-  b->marks = malloc(b->words * sizeof *b->marks);
+  b->end = seed & 8u ? (size_t)(b->made.heap->bytes / 8u) : b->words;
+  b->marks = malloc(b->end * sizeof *b->marks);
   words = (const uint64_t *)b->made.heap;
-  for (i = 0; b->marks && i < b->words; i++)
-    if (i == 0 || words[i] != words[i - 1u])
+  for (i = 0; b->marks && i < b->end; i++)
+    if (i == 0 || (words[i] != words[i - 1u] &&
+                   (i < b->words || (i - b->words) % (XMC_PAGE_BYTES / 8u) < PAGE_BEGIN_WORDS)))
       b->marks[b->mark_count++] = (uint32_t)i;
   return b;
 }
@@ -60,7 +64,7 @@ static size_t pick(const fuzz_base *b, uint32_t how, uint32_t number, size_t las
     return (last + 1u) % all;
   default:
     at = b->marks[number % b->mark_count] + (how & 7u) - 5u;
-    return at < b->words ? at : 0;
+    return at < b->end ? at : 0;
   }
 }
 
@@ -86,9 +90,9 @@ static uint64_t changed(const fuzz_base *b, uint32_t how, uint64_t was, uint32_t
   }
 }
 
-/* Edits the copy of the metadata; returns how many edits there are, those in pages included. */
-static size_t edit(const fuzz_base *b, xmcHeap *meta, fuzz_edit *edits, fuzz_input *in) {
-  size_t count = fuzz_byte(in) % MOST_EDITS, i, last = 0;
+/* Makes so many edits, in pages too, and those of the metadata in its copy. */
+static void edit(const fuzz_base *b, xmcHeap *meta, fuzz_edit *edits, size_t count, fuzz_input *in) {
+  size_t i, last = 0;
   for (i = 0; i < count; i++) {
     uint32_t how = fuzz_byte(in), number = fuzz_byte(in), value;
     size_t at;
@@ -102,7 +106,6 @@ static size_t edit(const fuzz_base *b, xmcHeap *meta, fuzz_edit *edits, fuzz_inp
     else
       edits[i].value = changed(b, how, ((const uint64_t *)b->made.heap)[at], value);
   }
-  return count;
 }
 
 static void edit_file(uint8_t *file, size_t size, fuzz_input *in) {
@@ -147,8 +150,8 @@ static xmcHeap *load(const uint8_t *file, size_t size, const char **wrong) {
 
 const char *fuzz_program(const uint8_t *data, size_t size) {
   fuzz_input in = {data, size, 1};
-  uint32_t first = fuzz_byte(&in);
-  const fuzz_base *b = base_of(first & 3u, first >> 2 & 7u);
+  uint32_t first = fuzz_byte(&in), second = fuzz_byte(&in);
+  const fuzz_base *b = base_of(first & 3u, (first >> 2 & 7u) | (second >> 2 & 8u));
   fuzz_edit edits[MOST_EDITS];
   const char *wrong = NULL;
   xmcHeap *meta = malloc(8u * b->words), *arena = NULL;
@@ -156,7 +159,8 @@ const char *fuzz_program(const uint8_t *data, size_t size) {
   size_t count, bytes = 0;
   if (meta) {
     memcpy(meta, b->made.heap, 8u * b->words);
-    count = edit(b, meta, edits, &in);
+    count = second % MOST_EDITS;
+    edit(b, meta, edits, count, &in);
     if (first & 64u)
       meta->geometry = xmc_geometry_number(meta);
     file = fuzz_forge(&b->made, meta, edits, count, &bytes);
@@ -166,7 +170,7 @@ const char *fuzz_program(const uint8_t *data, size_t size) {
   if (file)
     arena = load(file, bytes, &wrong);
   if (arena && !wrong)
-    wrong = cores[first & 3u]->use(arena, &in);
+    wrong = cores[first & 3u]->use(arena, &in, second >> 6 & 1u);
   free(file);
   free(meta);
   return wrong;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Heaps to be saved and edited: they differ in size, FIFOs, coalescing and in what was done with them. A part of files_core.h. */
+/* Heaps to be saved and edited: they differ in size, FIFOs, coalescing, regions and in what was done with them. A part of files_core.h. */
 #ifndef XMC_FUZZ_FILES_SEEDS_H
 #define XMC_FUZZ_FILES_SEEDS_H
 
@@ -54,9 +54,22 @@ static void age(xmcHeap *heap, uint32_t rounds, uint32_t keep, uint32_t largest)
   xmcFree(heap, (char *)heap + 1); /* bad frees are counted, too */
 }
 
+/* Regions, as far as there is room: two that live, whose blocks are of all sizes, and one that is freed */
+static void add_regions(xmcHeap *heap) {
+  xmcRegion regions[] = {xmcRegionCreateFor(heap, 1), xmcRegionCreateFor(heap, 300)};
+  xmcRegion gone = xmcRegionCreate(heap);
+  uint32_t i;
+  for (i = 0; i < 60; i++) {
+    void *p = xmcRegionMalloc(heap, i % 5 ? regions[i & 1u] : gone, some_size(i * 0x9e3779b1u >> 4));
+    if (p)
+      memset(p, (int)i, 16);
+  }
+  xmcRegionFree(heap, gone);
+}
+
 static fuzz_heap make(uint32_t seed) {
   fuzz_heap made = {NULL, -1};
-  switch (seed) {
+  switch (seed & 7u) {
   case 0: /* empty */
     made = (fuzz_heap){new_heap(0, 1, 1, XMC_COALESCE_CLASS), 1};
     break;
@@ -90,6 +103,8 @@ static fuzz_heap make(uint32_t seed) {
                          64, 0, XMC_COALESCE_CLASS, 0);
     age(made.heap, 200, 3, 14);
   }
+  if (seed & 8u)
+    add_regions(made.heap);
   return made;
 }
 #endif

@@ -16,7 +16,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     data[i] = (uint8_t)fuzz_byte(&random);
   if (fuzz_random(&random) % 8u)
     data[0] &= (uint8_t)~32u; /* seldom the file itself */
-  data[1] = (uint8_t)edits;
+  data[1] = (uint8_t)(edits | (fuzz_random(&random) & 96u));
   for (i = 0; i < edits; i++) /* small values and large ones */
     if (fuzz_random(&random) % 2u)
       data[2u + 7u * i + 4u] = data[2u + 7u * i + 5u] = data[2u + 7u * i + 6u] = 0;
