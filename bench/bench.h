@@ -43,6 +43,7 @@ typedef struct bench_options {
   int peers;
   const char *graph; /* a file of the Matrix Market, or NULL */
   const char *csv, *json;
+  const char *trace_path; /* where traced heaps are saved, or NULL */
 } bench_options;
 
 typedef struct bench_row {
@@ -103,6 +104,8 @@ void bench_close(bench *b);
 /* A heap of its own for a workload; the caller closes it. coalescing < 0 and fifos < -1: as the options say.
  */
 xmc_heap bench_heap_open(bench *b, size_t bytes, int coalescing, long fifos);
+/* Saves a traced heap to the file that the option names, with `end` behind the name. Nothing without the option. */
+int bench_save_trace(bench *b, xmc_heap heap, const char *end);
 /* Checks the heap (corruption and leaks count as failures) and releases it. */
 int bench_heap_close(bench *b, xmc_heap heap);
 /* The heap that most workloads share, empty. NULL after a message. */

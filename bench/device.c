@@ -215,6 +215,17 @@ int bench_heap_close(bench *b, xmc_heap heap) {
   return status;
 }
 
+int bench_save_trace(bench *b, xmc_heap heap, const char *end) {
+  int status = 0;
+  char path[4096];
+  if (!b->options.trace_path)
+    return 0;
+  snprintf(path, sizeof path, "%s%s", b->options.trace_path, end);
+  BENCH_CL(xmcSaveHeap(heap, b->queue, path));
+cleanup:
+  return status;
+}
+
 xmc_heap bench_heap(bench *b) {
   cl_int error;
   if (b->heap == NULL)

@@ -21,6 +21,11 @@ static const char usage[] =
     "  --backing KIND       buffer, svm or svm_fine; default buffer\n"
     "  --geometry KIND      any, or one: programs for the one geometry of their heap; default any\n"
     "  --graph FILE         graph takes this file of the Matrix Market instead of the graphs that it makes\n"
+    "  --trace FILE         records each allocation in up to half of the heap; graph then takes one graph "
+    "and\n"
+    "                       saves the heap for xmc-heap trace, top and map: to FILE with the last batch, and "
+    "to\n"
+    "                       FILE.end when it is empty\n"
     "  --peers on|off       measure other allocators too; default on\n"
     "  --peer-seconds S     stop a peer that takes longer for one row; default 20\n"
     "  --csv FILE           write the rows, as they come, as allocator,workload,params,threads,bytes,\n"
@@ -87,6 +92,8 @@ static const char *set_option(bench_options *o, const char *name, const char *va
     o->workloads = value;
   } else if (strcmp(name, "--graph") == 0) {
     o->graph = value;
+  } else if (strcmp(name, "--trace") == 0) {
+    o->trace_path = value;
   } else if (strcmp(name, "--csv") == 0) {
     o->csv = value;
   } else if (strcmp(name, "--json") == 0) {

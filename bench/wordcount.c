@@ -34,7 +34,7 @@ typedef struct entry {
 typedef struct count {
   bench b;
   wc_text text;
-  const char *path, *trace;
+  const char *path;
   size_t chunk, buckets;
   xmc_heap heap;
   cl_kernel add, collect, release;
@@ -66,7 +66,7 @@ static int parse(count *c, int argc, char **argv) {
     else if (strcmp(argv[i], "--heap") == 0)
       bad = value && bench_parse_bytes(value, &c->b.options.heap);
     else if (strcmp(argv[i], "--trace") == 0)
-      c->trace = value;
+      c->b.options.trace_path = value;
     else if (strcmp(argv[i], "--chunk") == 0)
       bad = value && (bench_parse_bytes(value, &c->chunk) || c->chunk > (size_t)1 << 30);
     else {
@@ -116,7 +116,7 @@ static int make_heap(count *c, size_t bytes) {
   cl_int error;
   if (c->heap)
     xmcReleaseHeap(c->heap);
-  c->b.options.trace = c->trace ? bytes / 2 : 0;
+  c->b.options.trace = c->b.options.trace_path ? bytes / 2 : 0;
   c->heap = bench_heap_open(&c->b, bytes, -1, -2);
   if (c->heap == NULL)
     return 1;
@@ -273,22 +273,10 @@ cleanup:
   return status;
 }
 
-/* Saves the traced heap to the file that the option names, with `end` behind the name. */
-static int save_trace(count *c, const char *end) {
-  int status = 0;
-  char path[4096];
-  if (!c->trace)
-    return 0;
-  snprintf(path, sizeof path, "%s%s", c->trace, end);
-  BENCH_CL(xmcSaveHeap(c->heap, c->b.queue, path));
-cleanup:
-  return status;
-}
-
 /* Launches that find an empty table: the first one may compile, and what is drawn is to show no such gap. */
 static int warm_up(count *c) {
   int status = 0;
-  if (!c->trace)
+  if (!c->b.options.trace_path)
     return 0;
   BENCH_TRY(bench_arguments(c->collect, "hmmmm", c->heap, c->heads, c->counters, c->counters, c->counters));
   BENCH_TRY(bench_launch(&c->b, c->collect, c->buckets, NULL));
@@ -322,7 +310,7 @@ static int run(count *c) {
   print_top(c);
   printf("heap of %zu MiB\n", bytes >> 20);
   BENCH_TRY(print_stats(c, "  after counting"));
-  BENCH_TRY(save_trace(c, ""));
+  BENCH_TRY(bench_save_trace(&c->b, c->heap, ""));
   printf("time: kernels %.3f ms, host's count %.3f ms, with reading and copying %.3f s", c->device_ms,
          c->host_ms, c->seconds);
   if (c->device_ms > 0)
@@ -335,7 +323,7 @@ static int run(count *c) {
   status |= compare(c);
   if (bench_arguments(c->release, "hm", c->heap, c->heads) ||
       bench_launch(&c->b, c->release, c->buckets, NULL) || print_stats(c, "  after freeing the table") ||
-      save_trace(c, ".end"))
+      bench_save_trace(&c->b, c->heap, ".end"))
     status = 1;
 cleanup:
   return status;

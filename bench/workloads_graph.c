@@ -239,7 +239,7 @@ static int batch_round(graph_bench *t, bench_series *inserts, bench_series *remo
   BENCH_TRY(bench_launch(b, t->kernels[INSERT], whole_groups(e->runs), &sample));
   bench_sample(b, inserts, sample);
   if (wrong)
-    BENCH_TRY(check(t, e, wrong));
+    BENCH_TRY(check(t, e, wrong) || bench_save_trace(b, t->heap, ""));
   BENCH_TRY(bench_launch(b, t->kernels[REMOVE], whole_groups(e->runs), &sample));
   bench_sample(b, removes, sample);
 cleanup:
@@ -326,18 +326,18 @@ static int graph_rows(bench *b, const bench_graph *graph) {
   BENCH_TRY(init_row(&t));
   for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
     BENCH_TRY(batch_rows(&t, edges[i] < most ? edges[i] : most, windows[i]));
-  BENCH_TRY(bench_launch(b, t.kernels[FREE], t.launched, NULL));
+  BENCH_TRY(bench_launch(b, t.kernels[FREE], t.launched, NULL) || bench_save_trace(b, t.heap, ".end"));
 cleanup:
   graph_close(&t);
   return status;
 }
 
-/* The graph of a file, or two that are made here, on CPU devices of a 16th of the size. */
+/* The graph of a file, or two that are made here, on CPU devices of a 16th of the size; the first one only, if it is traced. */
 int bench_run_graph(bench *b) {
   cl_uint vertices = (cl_uint)(b->options.workers / (b->cpu ? 16 : 1));
   bench_graph graph;
   int status = 0;
-  for (int i = 0; i < (b->options.graph ? 1 : 2) && !status; i++) {
+  for (int i = 0; i < (b->options.graph || b->options.trace_path ? 1 : 2) && !status; i++) {
     bench_begin("graph: making it");
     status = b->options.graph ? bench_graph_read(&graph, b->options.graph)
              : i == 0         ? bench_graph_geometric(&graph, vertices, 1)

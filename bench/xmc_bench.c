@@ -99,6 +99,7 @@ int main(int argc, char **argv) {
   printf("%s, %s, driver %s, %u compute units, heap %zu MiB\n", b.device_name, b.platform_name, b.driver,
          b.units, b.heap_bytes >> 20);
   fflush(stdout);
+  b.options.trace = b.options.trace_path ? b.heap_bytes / 2 : 0; /* its records are a power of two */
   if ((b.options.csv && bench_write_csv(&b, b.options.csv)) ||
       (b.options.json && bench_write_json(&b, b.options.json))) {
     status = 1; /* before hours of work */
