@@ -75,7 +75,7 @@ XMC_COLD_FN void xmc_chunk_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 
   xmc_u32 pages = xmc_word_pages(w);
   if (xmc_word_class(w) != cls || xmc_cas_hint64(word, w, XMC_WORD_RETIRED) != w)
     return;
-  if (!XMC_DEBUG && pages <= XMC_CHUNK_MOST_PAGES && !(pages & (pages - 1u)) && !(page & (pages - 1u)))
+  if (!XMC_DEBUG && pages <= XMC_CHUNK_MOST_PAGES && xmc_popcount32(pages) == 1u && !(page & (pages - 1u)))
     xmc_run_gave(heap, page, pages);
   else
     xmc_run_release(heap, page, pages);

@@ -122,9 +122,11 @@ XMC_FN xmc_u32 xmc_header_serve(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_
   return place == XMC_REGION_AGAIN ? place : place + (1u << xmc_region_log(region));
 }
 
-/* The chunk in a slot's word; XMC_NONE: none, or one that is on its way */
+/* The chunk in a slot's word; XMC_NONE: none, or one that is on its way. By one comparison: of two of the same 28 bits LLVM makes a switch
+ * over 28 bits, which Oclgrind takes for another one. */
 XMC_FN xmc_u32 xmc_slot_page(xmc_u64 word) {
-  return xmc_link_page1(word) == XMC_REGION_FETCHING ? XMC_NONE : xmc_link_page1(word) - 1u;
+  xmc_u32 page1 = xmc_link_page1(word);
+  return ((page1 + 1u) & XMC_REGION_FETCHING) < 2u ? XMC_NONE : page1 - 1u;
 }
 
 /* Units from the chunks of up to `looks` other slots */
