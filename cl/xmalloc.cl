@@ -46,7 +46,8 @@ XMC_FN XMC_GLOBAL char *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, s
       !(base & (align < XMC_PAGE_BYTES ? align - 1u : XMC_PAGE_BYTES - 1u))) {
     xmc_u32 pages = (xmc_u32)(((xmc_u64)size + XMC_PAGE_BYTES - 1u) >> XMC_PAGE_SHIFT);
     xmc_u32 align_pages = align > XMC_PAGE_BYTES ? (xmc_u32)(align >> XMC_PAGE_SHIFT) : 1u;
-    if (pages + align_pages - 1u <= xmc_heap_present(heap)) /* both are at most as many as there are */
+    if (pages <= XMC_MAX_BLOCK_PAGES &&
+        pages + align_pages - 1u <= xmc_heap_present(heap)) /* both are at most as many as there are */
       page = xmc_memoryblock_malloc(heap, me, pages, align_pages);
     if (!XMC_SIMT && page != XMC_NONE) /* as xmc_block_ahead does: the next ones lie behind it most often */
       xmc_prefetch(xmc_page_address(heap, page + 4u * pages));

@@ -210,7 +210,7 @@ XMALLOC_EXPORT cl_int xmcSetKernelArgHeap(cl_kernel kernel, cl_uint index, xmc_h
 #define XMC_HEAP_REFERENCE_COUNT 0x5810  /* cl_uint */
 #define XMC_HEAP_CONTEXT 0x5811          /* cl_context */
 #define XMC_HEAP_DEVICE 0x5812           /* cl_device_id */
-#define XMC_HEAP_BYTES 0x5813            /* size_t: the arena; beyond some 64 GiB its room is not used */
+#define XMC_HEAP_BYTES 0x5813            /* size_t: the arena; room beyond 256 GiB is not used */
 #define XMC_HEAP_METADATA_BYTES 0x5814   /* size_t: of these, what blocks can never use */
 #define XMC_HEAP_MEM_OBJECT 0x5815       /* cl_mem: the arena's buffer; NULL for SVM */
 #define XMC_HEAP_SVM_POINTER 0x5816      /* void *: the arena's address; NULL for a buffer */
@@ -384,7 +384,7 @@ typedef struct xmc_heap_stats {
   cl_ulong first_red_zone_error; /* xmcRef of the first one */
   cl_ulong use_after_frees;      /* debug heaps, level 2: blocks that were written to after their free */
   cl_ulong first_use_after_free;
-  /* bytes asked for by all requests that failed, as a heap may have to grow by; those beyond 64 GiB, which no heap has, add
+  /* bytes asked for by all requests that failed, as a heap may have to grow by; those beyond 256 GiB, which no heap has, add
    * nothing */
   cl_ulong failed_bytes;
   /* Pages that ever were in use since creation or reset: a bound on what was in use at once, which nobody counts, for a count of

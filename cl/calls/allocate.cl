@@ -222,7 +222,7 @@ XMC_COLD_FN int xmc_memoryblock_resize(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, x
   xmc_u64 word = xmc_word_memoryblock(had);
   XMC_GLOBAL xmc_u64 *entry = xmc_page_entry(heap, page);
   xmc_u32 i;
-  if (pages > had && (pages > xmc_heap_present(heap) - page ||
+  if (pages > had && (pages > XMC_MAX_BLOCK_PAGES || pages > xmc_heap_present(heap) - page ||
                       xmc_pages_claim(heap, page + had, pages - had) != pages - had))
     return 0;
   XMC_ROLLED

@@ -12,7 +12,7 @@
 #define XMC_DEBUG_FREED_BYTE 0xddu
 #define XMC_DEBUG_HEADER_BYTES 16u
 #define XMC_DEBUG_MIN_RED_ZONE 8u
-#define XMC_DEBUG_SIZE_BITS 36 /* of the extent: more than XMC_MAX_PAGES */
+#define XMC_DEBUG_SIZE_BITS 36 /* of the extent: more than XMC_MAX_BLOCK_PAGES */
 #define XMC_DEBUG_MAX_ALIGN ((xmc_u64)1 << 31)
 
 typedef struct xmc_debug_header {

@@ -28,10 +28,11 @@ XMC_FN xmc_u64 xmc_lane_key(XMC_GLOBAL xmcHeap *heap, xmc_u32 key) {
 /* Are Superblocks of this class full ones, of 32 blocks? (The last one of a slab may have fewer.) */
 XMC_FN int xmc_class_is_full(xmc_u32 cls) { return xmc_class_is_small(cls) || (cls & 3u) == 3u; }
 
-/* Where the Superblock's blocks begin, in 16 bytes from page 0 */
+/* Where the Superblock's blocks begin, in 512 bytes from page 0: as many as the smallest full one has */
+#define XMC_FULL_SHIFT 9u
 XMC_FN xmc_u32 xmc_full_place(xmc_u32 cls, xmc_u32 id) {
-  xmc_u32 place = xmc_id_page(id) << (XMC_PAGE_SHIFT - 4u);
-  return xmc_class_is_small(cls) ? place + xmc_id_row(id) * 2u * xmc_class_bytes(cls) : place;
+  xmc_u32 place = xmc_id_page(id) << (XMC_PAGE_SHIFT - XMC_FULL_SHIFT);
+  return xmc_class_is_small(cls) ? place + xmc_id_row(id) * (xmc_class_bytes(cls) >> 4) : place;
 }
 
 /* Where the slot remembers what it used last */
@@ -137,7 +138,7 @@ XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
   return id;
 }
 
-/* For the first lane: where 32 blocks of one Superblock begin that are the callers' now, in 16 bytes from page 0; or XMC_NONE. */
+/* For the first lane: where 32 blocks of one Superblock begin that are the callers' now (xmc_full_place); or XMC_NONE. */
 XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                               xmc_seat seat) {
   xmc_u32 id = xmc_active_id(seat.active);

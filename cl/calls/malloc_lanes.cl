@@ -27,7 +27,7 @@ XMC_FN xmc_u32 xmc_group_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 
 }
 
 /* The lanes that got nothing yet go round together. The others stay with them: parted here, the sub-group would go through the rest
- * of the caller's loop in parts (bench/experiments.md). `at`: the lane's block, 32 * id + bit. (A copy of `seat`: six registers.) */
+ * of the caller's loop in parts (bench/experiments.md). `at`: the bit of the lane's block in Superblock `id`. (A copy of `seat`: six registers.) */
 XMC_PART_FN XMC_GLOBAL char *xmc_class_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view *view,
                                                    xmc_u32 cls, xmc_lanes group, xmc_seat *seat, xmc_u32 at,
                                                    xmc_u32 take, xmc_u32 id, xmc_u64 w) {
@@ -67,11 +67,11 @@ XMC_PART_FN XMC_GLOBAL char *xmc_class_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc
     again = !got;
     at = XMC_NONE;
     if (rank < got)
-      at = id * 32u + xmc_nth_bit(take, rank);
+      at = xmc_nth_bit(take, rank);
     else if (!got && id != XMC_NONE)
       at = XMC_NONE - 1u; /* there are none */
   }
-  return at != XMC_NONE - 1u ? xmc_block_at(heap, view->data, cls, at >> 5, at & 31u) : 0;
+  return at != XMC_NONE - 1u ? xmc_block_at(heap, view->data, cls, id, at) : 0;
 }
 
 /* A block of the class, or 0 when the caller's FIFO, its slab and the pages have none. view.count > 0 */
@@ -91,7 +91,8 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
       id = xmc_full_claim(heap, me, view.words, cls, seat);
     id = xmc_full_shuffle32(group, id, 0);
     if (id != XMC_NONE)
-      return (XMC_GLOBAL char *)heap + (((xmc_u64)view.data + id) << 4) + rank * xmc_class_bytes(cls);
+      return (XMC_GLOBAL char *)heap + ((xmc_u64)view.data << 4) + ((xmc_u64)id << XMC_FULL_SHIFT) +
+             rank * xmc_class_bytes(cls);
   }
   w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
   take = xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_free(w), &w, &id);
@@ -106,7 +107,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
       w &= ~(xmc_u64)0xffffffffu;
   }
   if (rank < got)
-    at = id * 32u + xmc_nth_bit(take, rank);
+    at = xmc_nth_bit(take, rank);
   XMC_AFRESH(cls);
   XMC_AFRESH(group);
   return xmc_class_malloc_rest(heap, me, &view, cls, group, &seat, at, take, id, w);

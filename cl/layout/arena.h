@@ -125,7 +125,7 @@ typedef uint64_t xmc_u64;
 #endif
 
 /* The magic word names the layout and the debug level: a program built for others refuses the heap. */
-#define XMC_LAYOUT_VERSION 15
+#define XMC_LAYOUT_VERSION 16
 #define XMC_MAGIC_OF(debug) (((xmc_u64)0x584d616cu << 32) | (xmc_u64)(debug) << 16 | XMC_LAYOUT_VERSION)
 #define XMC_MAGIC XMC_MAGIC_OF(XMC_DEBUG)
 
@@ -256,7 +256,7 @@ typedef struct xmcHeap {
   xmc_u32 trace_every;   /* of the places where blocks begin, one in so many is traced; 0 without a ring */
 } xmcHeap;
 
-/* In programs xmcHeap stands for a name that holds what the program was built for, such as xmcHeap_15_0_2: so the
+/* In programs xmcHeap stands for a name that holds what the program was built for, such as xmcHeap_16_0_2: so the
  * type of a kernel's argument says it to the host (host/heap/kernel_arg.c), whatever defined the macros. */
 #if XMC_OPENCL
 #define XMC_HEAP_NAME(layout, debug, coalescing) XMC_HEAP_NAME_OF(layout, debug, coalescing)
@@ -310,9 +310,12 @@ XMC_FN xmc_u32 xmc_word_count(xmc_u64 word) { return (xmc_u32)(word >> XMC_WORD_
 XMC_FN xmc_u32 xmc_full_mask(xmc_u32 count) { return count >= 32u ? 0xffffffffu : (1u << count) - 1u; }
 /* The same for counts that are known to be 1 … 32 */
 XMC_FN xmc_u32 xmc_count_mask(xmc_u32 count) { return 0xffffffffu >> (32u - count); }
-/* The word of a Memoryblock keeps its pages in bits 34..39 and 48..63, where no release of a block, however
+/* Pages of the largest heap. What bounds it: hints (supply.cl), which have 25 bits for a page; the parked bitmap, whose 47 bits
+ * a page are counted in 32 bits; ids, which have 32 for each page and are signed. */
+#define XMC_MAX_PAGES (1u << 24) /* 256 GiB */
+/* Pages of the largest block: a Memoryblock's word keeps them in bits 34..39 and 48..63, where no release of a block, however
  * wrong, can change them. */
-#define XMC_MAX_PAGES ((1u << 22) - 1u) /* 64 GiB */
+#define XMC_MAX_BLOCK_PAGES ((1u << 22) - 1u) /* a page less than 64 GiB */
 XMC_FN xmc_u32 xmc_word_pages(xmc_u64 word) {
   return (xmc_u32)(word >> 48) | ((xmc_u32)(word >> 34) & 0x3fu) << 16;
 }

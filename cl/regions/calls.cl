@@ -34,16 +34,16 @@ XMC_API xmcRegion xmcRegionCreate(XMC_GLOBAL xmcHeap *heap) {
 
 #if XMC_DEBUG
 /* A dressed block: where its header begins, in units; or as xmc_region_alone */
-XMC_DEBUG_FN xmc_u32 xmc_debug_region_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region,
-                                            size_t size, xmc_u32 site) {
+XMC_DEBUG_FN xmc_unit xmc_debug_region_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region,
+                                             size_t size, xmc_u32 site) {
   xmc_u64 bytes = xmc_debug_units(size) * XMC_UNIT_BYTES;
-  xmc_u32 place = XMC_REGION_NO_ROOM;
+  xmc_unit place = XMC_REGION_NO_ROOM;
   XMC_GLOBAL char *block;
   if (size <= xmc_data_bytes(heap) && xmc_region_units(bytes))
     place = xmc_region_alone(heap, me, region, xmc_region_units(bytes), 0, XMC_REGION_AGAIN);
   if (place >= XMC_REGION_AGAIN)
     return place;
-  block = xmc_page_address(heap, 0) + (xmc_u64)place * XMC_UNIT_BYTES;
+  block = xmc_unit_address(heap, place);
   xmc_debug_write(heap, (xmc_debug_at)block, XMC_DEBUG_REGION, site,
                   xmc_debug_extent(size, XMC_DEBUG_HEADER_BYTES));
   block += XMC_DEBUG_HEADER_BYTES;
@@ -71,7 +71,8 @@ XMC_API XMC_GLOBAL void *xmcRegionMalloc(XMC_GLOBAL xmcHeap *heap, xmcRegion reg
 #if XMC_DEBUG
   return xmc_debug_region_malloc(heap, region, size, 0);
 #else
-  xmc_u32 units, first = 0, place = XMC_REGION_AGAIN;
+  xmc_u32 units, first = 0;
+  xmc_unit place = XMC_REGION_AGAIN;
   XMC_GLOBAL char *block;
   XMC_OWN(heap);
   if (xmc_region_full(heap, xmc_caller(), region, size, &block, &first, &place)) /* on GPUs most often */

@@ -10,10 +10,12 @@
 #define XMC_REGION_CHUNK_CL
 #include "region.h"
 
-/* What a request may come to, other than the number of its first unit, counted from page 0 */
-#define XMC_REGION_NO_ROOM XMC_NONE
-#define XMC_REGION_BAD (XMC_NONE - 1u)   /* no region, or no longer */
-#define XMC_REGION_AGAIN (XMC_NONE - 2u) /* not by the first subtraction */
+/* What a request comes to: the number of its first unit, counted from page 0, or one of these. 64 bits, for there are 2^34 units
+ * in the largest heap. */
+typedef xmc_u64 xmc_unit;
+#define XMC_REGION_NO_ROOM (~(xmc_unit)0)
+#define XMC_REGION_BAD (~(xmc_unit)1)   /* no region, or no longer */
+#define XMC_REGION_AGAIN (~(xmc_unit)2) /* not by the first subtraction */
 
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_chunk_link(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   return (XMC_GLOBAL xmc_u64 *)xmc_page_address(heap, page);
@@ -108,12 +110,17 @@ XMC_FN xmc_u64 xmc_room_take(XMC_GLOBAL xmc_u64 *room, xmc_u32 tag, xmc_u32 n) {
 }
 #endif
 
+XMC_FN xmc_unit xmc_page_unit(xmc_u32 page) { return (xmc_unit)page * XMC_PAGE_UNITS; }
+XMC_FN XMC_GLOBAL char *xmc_unit_address(XMC_GLOBAL xmcHeap *heap, xmc_unit place) {
+  return xmc_page_address(heap, 0) + place * XMC_UNIT_BYTES;
+}
+
 /* What xmc_room_take returned means: the place of the first of n units, counted from page 0; or XMC_REGION_AGAIN, they did not fit. What
  * lies in pages and tables may say anything, so the result is kept inside the heap, which has so many pages (xmc_heap_present). */
-XMC_FN xmc_u32 xmc_room_place(xmc_u64 old, xmc_u32 tag, xmc_u32 present, xmc_u32 page, xmc_u32 n) {
-  xmc_u32 left = (xmc_u32)old - XMC_ROOM_BASE - n, place = page * XMC_PAGE_UNITS + left;
-  int fits =
-      (xmc_room_tag(old) == tag) & (left - 1u < XMC_ROOM_MOST) & (place <= present * XMC_PAGE_UNITS - n);
+XMC_FN xmc_unit xmc_room_place(xmc_u64 old, xmc_u32 tag, xmc_u32 present, xmc_u32 page, xmc_u32 n) {
+  xmc_u32 left = (xmc_u32)old - XMC_ROOM_BASE - n;
+  xmc_unit place = xmc_page_unit(page) + left;
+  int fits = (xmc_room_tag(old) == tag) & (left - 1u < XMC_ROOM_MOST) & (place <= xmc_page_unit(present) - n);
   return fits ? place : XMC_REGION_AGAIN;
 }
 /* … that all requests before this one fitted. */

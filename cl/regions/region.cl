@@ -103,22 +103,22 @@ XMC_COLD_FN xmcRegion xmc_region_create(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xm
 /* ---- more room ---- */
 
 /* n units of a chunk. *first: did it fit all requests before this one? */
-XMC_FN xmc_u32 xmc_chunk_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 tag, xmc_u32 page, xmc_u32 n,
-                               xmc_u32 *first) {
+XMC_FN xmc_unit xmc_chunk_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 tag, xmc_u32 page, xmc_u32 n,
+                                xmc_u32 *first) {
   xmc_u64 old = xmc_room_take(xmc_room_of(heap, page), tag, n);
   *first = (xmc_u32)xmc_room_had(old);
   return xmc_room_place(old, tag, xmc_heap_present(heap), page, n);
 }
 
 /* The same where it seems to fit */
-XMC_FN xmc_u32 xmc_chunk_serve_if(XMC_GLOBAL xmcHeap *heap, xmc_u32 tag, xmc_u32 page, xmc_u32 n) {
+XMC_FN xmc_unit xmc_chunk_serve_if(XMC_GLOBAL xmcHeap *heap, xmc_u32 tag, xmc_u32 page, xmc_u32 n) {
   xmc_u32 first;
   return xmc_room_fits(heap, tag, page, n) ? xmc_chunk_serve(heap, tag, page, n, &first) : XMC_REGION_AGAIN;
 }
 
 /* The same of the header chunk */
-XMC_FN xmc_u32 xmc_header_serve(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u32 n) {
-  xmc_u32 place = xmc_chunk_serve_if(heap, xmc_region_tag(region), xmc_region_page(region), n);
+XMC_FN xmc_unit xmc_header_serve(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u32 n) {
+  xmc_unit place = xmc_chunk_serve_if(heap, xmc_region_tag(region), xmc_region_page(region), n);
   return place == XMC_REGION_AGAIN ? place : place + (1u << xmc_region_log(region));
 }
 
@@ -130,10 +130,11 @@ XMC_FN xmc_u32 xmc_slot_page(xmc_u64 word) {
 }
 
 /* Units from the chunks of up to `looks` other slots */
-XMC_FN xmc_u32 xmc_region_elsewhere(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u32 slot, xmc_u32 n,
-                                    xmc_u32 looks) {
+XMC_FN xmc_unit xmc_region_elsewhere(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u32 slot, xmc_u32 n,
+                                     xmc_u32 looks) {
   XMC_GLOBAL xmc_region_slot *slots = xmc_region_slots(heap, region);
-  xmc_u32 mask = (1u << xmc_region_log(region)) - 1u, tag = xmc_region_tag(region), i, place;
+  xmc_u32 mask = (1u << xmc_region_log(region)) - 1u, tag = xmc_region_tag(region), i;
+  xmc_unit place;
   xmc_u64 word;
   looks = looks < mask ? looks : mask;
   XMC_ROLLED
@@ -193,8 +194,8 @@ XMC_FN int xmc_list_push(XMC_GLOBAL xmcHeap *heap, xmcRegion region, XMC_GLOBAL 
 
 /* A new chunk for the caller's slot: for its ring, where `pages` says how many the current one has, or 0; or, where n is more than such
  * chunks are for, one of the request's own for its list. Its last n units are the caller's. `place`: as xmc_region_more has it */
-XMC_COLD_FN xmc_u32 xmc_region_grow(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 pages,
-                                    xmc_u32 n, xmc_u32 place) {
+XMC_COLD_FN xmc_unit xmc_region_grow(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 pages,
+                                     xmc_u32 n, xmc_unit place) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_region_slot *slot;
   xmc_u32 page, unit;
@@ -218,7 +219,7 @@ XMC_COLD_FN xmc_u32 xmc_region_grow(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcReg
   xmc_store_release64(xmc_room_of(heap, page), xmc_room_make(xmc_region_tag(region), unit));
   if (n > XMC_REGION_MOST_UNITS ? xmc_list_push(heap, region, &slot->large, page)
                                 : xmc_ring_insert(heap, region, &slot->current, page))
-    return place == XMC_REGION_AGAIN ? page * XMC_PAGE_UNITS + unit : place;
+    return place == XMC_REGION_AGAIN ? xmc_page_unit(page) + unit : place;
   xmc_store_relaxed64(xmc_room_of(heap, page), 0);
   xmc_chunk_give(heap, page, XMC_CLASS_CHUNK, xmc_word_chunk(XMC_CLASS_CHUNK, xmc_chunk_pages(heap, page)));
   return XMC_REGION_BAD;
@@ -235,8 +236,8 @@ XMC_FN int xmc_ring_next(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u32 cur
 /* n units for one request, by every way there is. `first`: it was the first one that did not fit the slot's chunk, so that it
  * is the one to fetch the next chunk. `place`: XMC_REGION_AGAIN; or what the request got from the slot's chunk, which it left nearly used
  * up. Then it moves the slot on, to a new chunk if the ring has none, while others take what is left. */
-XMC_COLD_FN xmc_u32 xmc_region_more(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
-                                    xmc_u32 first, xmc_u32 place) {
+XMC_COLD_FN xmc_unit xmc_region_more(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
+                                     xmc_u32 first, xmc_unit place) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_region_slot *slots;
   xmc_u32 tag = xmc_region_tag(region), log = xmc_region_log(region), slot = 0, current, is_first;

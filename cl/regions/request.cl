@@ -9,19 +9,19 @@
 /* n units, up to XMC_REGION_MOST_UNITS, by one subtraction from the chunk of the caller's slot; or XMC_REGION_AGAIN. All that it reads
  * before may be old: the room word's tag says whether it was right. `present`: of the header. `ask`: not if 0. *first: it did not
  * fit, but all before did; or it fitted, and the slot is to be moved on. */
-XMC_FN xmc_u32 xmc_region_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_map_view view, xmc_u32 present,
-                              xmcRegion region, xmc_u32 n, int ask, xmc_u32 *first) {
+XMC_FN xmc_unit xmc_region_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_map_view view, xmc_u32 present,
+                               xmcRegion region, xmc_u32 n, int ask, xmc_u32 *first) {
   xmc_u32 page = xmc_region_page(region), log = xmc_region_log(region);
-  xmc_u32 tag = xmc_region_tag(region), current, slot, place;
+  xmc_u32 tag = xmc_region_tag(region), current;
+  xmc_unit slot, place;
   XMC_GLOBAL xmc_u64 *room;
   xmc_u64 word;
   *first = 0;
   if (!view.ours || page >= present - 1u || log > XMC_REGION_MOST_LOG)
     return XMC_REGION_AGAIN;
-  slot = page * XMC_PAGE_UNITS + xmc_near_slot(me, 1u << log);
-  word = xmc_load_near64(
-      (XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + view.data + (xmc_u64)slot * XMC_UNIT_BYTES) +
-      XMC_CHUNK_HEAD_UNITS * XMC_UNIT_BYTES / 8u);
+  slot = xmc_page_unit(page) + xmc_near_slot(me, 1u << log);
+  word = xmc_load_near64((XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + view.data + slot * XMC_UNIT_BYTES) +
+                         XMC_CHUNK_HEAD_UNITS * XMC_UNIT_BYTES / 8u);
   current = xmc_link_page1(word) - 1u;
   if (!xmc_link_is_of(word, region) || current >= present - 1u) /* a chunk has two pages or more */
     return XMC_REGION_AGAIN;
@@ -41,8 +41,8 @@ XMC_FN xmc_u32 xmc_region_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_map_view
 
 /* n units for one work-item; XMC_REGION_NO_ROOM or XMC_REGION_BAD. `first`, `place`: as xmc_region_more has them, where it was tried
  * before; else 0 and XMC_REGION_AGAIN */
-XMC_COLD_FN xmc_u32 xmc_region_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
-                                     xmc_u32 first, xmc_u32 place) {
+XMC_COLD_FN xmc_unit xmc_region_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
+                                      xmc_u32 first, xmc_unit place) {
   xmc_map_view view;
   if (!first && n <= XMC_REGION_MOST_UNITS) {
     xmc_map_view_read(heap, &view);
@@ -75,10 +75,10 @@ XMC_FN xmc_u32 xmc_region_before(xmc_lanes group, xmc_u32 n, xmc_u32 *total) {
 
 /* n units for each lane that asks now. Those of one region ask together, then each that got nothing by itself. `first`, `place`: the
  * lane's, from xmc_region_full; else 0 and XMC_REGION_AGAIN */
-XMC_FN xmc_u32 xmc_region_lanes(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
-                                xmc_u32 first, xmc_u32 place) {
+XMC_FN xmc_unit xmc_region_lanes(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
+                                 xmc_u32 first, xmc_unit place) {
   xmc_lanes alone = (xmc_lanes)1 << xmc_lane(), group = alone;
-  xmc_u32 total = n, unused;
+  xmc_u32 total = n, low, high;
   if (n <= XMC_REGION_LANE_UNITS && place == XMC_REGION_AGAIN) {
     group = xmc_lanes_matching(region);
     group &= xmc_lanes_matching((xmc_u64)(size_t)heap);
@@ -89,10 +89,12 @@ XMC_FN xmc_u32 xmc_region_lanes(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion 
     if (xmc_lanes_below(group) == 0)
       place = xmc_region_alone(heap, me, region, total, first, place);
     XMC_AFRESH(group);
-    unused = 0;
-    xmc_lanes_share(group, xmc_lanes_first(group), &place, &unused);
+    low = (xmc_u32)place;
+    high = (xmc_u32)(place >> 32);
+    xmc_lanes_share(group, xmc_lanes_first(group), &low, &high);
+    place = (xmc_u64)high << 32 | low;
     if (place < XMC_REGION_AGAIN)
-      return place + (group == alone ? 0 : xmc_region_before(group, n, &unused));
+      return place + (group == alone ? 0 : xmc_region_before(group, n, &low));
     if (place == XMC_REGION_BAD || total == n)
       return place;
     place = XMC_REGION_AGAIN;
@@ -116,9 +118,9 @@ XMC_FN xmc_u32 xmc_region_full_before(xmc_u32 lane, xmc_u32 n, xmc_u32 *total) {
 /* The blocks of a sub-group of 32 lanes that all ask the same region, for up to XMC_REGION_FULL_BYTES each, by one subtraction. 0: not so, or
  * there is something left to do, and *first and *place are for xmc_region_lanes. */
 XMC_FN int xmc_region_full(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u64 size,
-                           XMC_GLOBAL char **block, xmc_u32 *first, xmc_u32 *place) {
+                           XMC_GLOBAL char **block, xmc_u32 *first, xmc_unit *place) {
   xmc_map_view view;
-  xmc_u32 n = ((xmc_u32)size + XMC_UNIT_BYTES - 1u) / XMC_UNIT_BYTES, present, before, total, lane;
+  xmc_u32 n = ((xmc_u32)size + XMC_UNIT_BYTES - 1u) / XMC_UNIT_BYTES, present, before, total, lane, high;
   int all_n;
   if (!heap || size - 1u >= XMC_REGION_FULL_BYTES)
     return 0;
@@ -131,21 +133,22 @@ XMC_FN int xmc_region_full(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion regio
   total = n * 32u;
   if (!all_n)
     before = xmc_region_full_before(lane, n, &total);
-  *place = xmc_full_shuffle32((xmc_lanes)0xffffffffu,
-                              xmc_region_try(heap, me, view, present, region, total, lane == 0, first), 0);
+  *place = xmc_region_try(heap, me, view, present, region, total, lane == 0, first);
+  high = xmc_full_shuffle32((xmc_lanes)0xffffffffu, (xmc_u32)(*place >> 32), 0);
+  *place = (xmc_u64)high << 32 | xmc_full_shuffle32((xmc_lanes)0xffffffffu, (xmc_u32)*place, 0);
   if (*place >= XMC_REGION_AGAIN)
     return 0;
   *place += before;
-  *block = (XMC_GLOBAL char *)heap + view.data + (xmc_u64)*place * XMC_UNIT_BYTES;
+  *block = (XMC_GLOBAL char *)heap + view.data + *place * XMC_UNIT_BYTES;
   return !*first;
 }
 #else
-XMC_FN xmc_u32 xmc_region_lanes(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
-                                xmc_u32 first, xmc_u32 place) {
+XMC_FN xmc_unit xmc_region_lanes(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
+                                 xmc_u32 first, xmc_unit place) {
   return xmc_region_alone(heap, me, region, n, first, place);
 }
 XMC_FN int xmc_region_full(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u64 size,
-                           XMC_GLOBAL char **block, xmc_u32 *first, xmc_u32 *place) {
+                           XMC_GLOBAL char **block, xmc_u32 *first, xmc_unit *place) {
   (void)heap, (void)me, (void)region, (void)size, (void)block, (void)first, (void)place;
   return 0;
 }
@@ -154,9 +157,9 @@ XMC_FN int xmc_region_full(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion regio
 /* The address of a request's first unit; NULL, counted, for what is none. Nothing below asks for a work-item's id, as in
  * xmalloc.cl. `bytes`: what was asked for */
 XMC_FN XMC_GLOBAL char *xmc_region_result(XMC_GLOBAL xmcHeap *heap, xmcRegion region, size_t bytes,
-                                          xmc_u32 place) {
+                                          xmc_unit place) {
   if (place < XMC_REGION_AGAIN)
-    return xmc_page_address(heap, 0) + (xmc_u64)place * XMC_UNIT_BYTES;
+    return xmc_unit_address(heap, place);
   if (!xmc_heap_is_ours(heap))
     return 0;
   if (place == XMC_REGION_BAD)
@@ -166,9 +169,9 @@ XMC_FN XMC_GLOBAL char *xmc_region_result(XMC_GLOBAL xmcHeap *heap, xmcRegion re
   return 0;
 }
 
-/* Units for a request; 0 if it is larger than any heap */
+/* Units for a request; 0 if it is too large for a chunk of its own, whose first unit is the head */
 XMC_FN xmc_u32 xmc_region_units(xmc_u64 bytes) {
-  return bytes <= XMC_MAX_PAGES * (xmc_u64)XMC_PAGE_BYTES
+  return bytes <= XMC_MAX_BLOCK_PAGES * (xmc_u64)XMC_PAGE_BYTES - XMC_UNIT_BYTES
              ? (xmc_u32)((bytes + XMC_UNIT_BYTES - 1u) / XMC_UNIT_BYTES)
              : 0;
 }

@@ -18,10 +18,10 @@
 /* Local memory for these calls, one for each work-group: __local xmcRegionScratch scratch; */
 typedef struct xmcRegionScratch {
   xmcRegion region;     /* whose piece it is; 0: none */
-  xmc_u32 place;        /* where it begins, in units from page 0 */
+  xmc_unit place;       /* where it begins */
+  xmc_unit mine;        /* where the work-group's units begin, or XMC_REGION_NO_ROOM */
   xmc_u32 room;         /* units that are left, at its begin */
   volatile xmc_u32 sum; /* what the call wants */
-  xmc_u32 mine;         /* where the work-group's units begin, or XMC_REGION_NO_ROOM */
 } xmcRegionScratch;
 
 /* Before the first call with this scratch, after the region was reset, and before a call with a region of another heap. */
@@ -51,7 +51,8 @@ XMC_FN xmc_u32 xmc_region_add(__local xmcRegionScratch *scratch, xmc_u32 n) {
 
 /* What the work-group wants together, from the piece or a new one; by its first work-item */
 XMC_FN void xmc_region_piece(XMC_GLOBAL xmcHeap *heap, xmcRegion region, __local xmcRegionScratch *scratch) {
-  xmc_u32 sum = scratch->sum, most = sum > XMC_REGION_PIECE_UNITS ? sum : XMC_REGION_PIECE_UNITS, place;
+  xmc_u32 sum = scratch->sum, most = sum > XMC_REGION_PIECE_UNITS ? sum : XMC_REGION_PIECE_UNITS;
+  xmc_unit place;
   scratch->sum = 0;
   scratch->mine = XMC_REGION_NO_ROOM;
   if (sum == 0 || !heap)
@@ -81,7 +82,8 @@ XMC_API XMC_GLOBAL void *xmcRegionMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcR
   xmc_u32 units = size <= XMC_REGION_LANE_UNITS * XMC_UNIT_BYTES
                       ? (xmc_u32)((size + XMC_UNIT_BYTES - 1u) / XMC_UNIT_BYTES)
                       : 0;
-  xmc_u32 before = xmc_region_add(scratch, units), mine;
+  xmc_u32 before = xmc_region_add(scratch, units);
+  xmc_unit mine;
   barrier(CLK_LOCAL_MEM_FENCE);
   if (xmc_local_id() == 0)
     xmc_region_piece(heap, region, scratch);
@@ -90,7 +92,7 @@ XMC_API XMC_GLOBAL void *xmcRegionMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcR
   barrier(CLK_LOCAL_MEM_FENCE);
   if (!units || mine == XMC_REGION_NO_ROOM)
     return xmcRegionMalloc(heap, region, size);
-  return xmc_page_address(heap, 0) + (xmc_u64)(mine + before) * XMC_UNIT_BYTES;
+  return xmc_unit_address(heap, mine + before);
 #endif
 }
 

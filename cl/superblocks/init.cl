@@ -56,9 +56,17 @@ XMC_FN void xmc_init_ring(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
 #define XMC_INIT_RING(heap, i, n) ((void)0)
 #endif
 
-XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
+/* All state words, which are most of the tables */
+XMC_FN void xmc_init_words(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
+  xmc_u32 slabs = XMC_SLAB_WORDS - 1u + heap->pages, words = slabs + heap->spans * XMC_SPAN_WORDS, w;
+  for (w = i; w < words; w += n)
+    *xmc_word_of(heap, w - slabs) = XMC_WORD_RETIRED;
+}
+
+/* All else */
+XMC_FN void xmc_init_tables(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
   XMC_GLOBAL xmc_fifo *fifos = (XMC_GLOBAL xmc_fifo *)heap;
-  xmc_u32 slabs = XMC_SLAB_WORDS - 1u + heap->pages, words = slabs + heap->spans * XMC_SPAN_WORDS, c, k, w;
+  xmc_u32 c, k, w;
   for (c = 0; c < XMC_ALL_CLASSES; c++)
     for (w = i; w < xmc_fifos_count(heap->fifo_table[c]); w += n)
       xmc_fifo_init(fifos + xmc_fifos_first(heap->fifo_table[c]) + w, heap->fifo_start);
@@ -76,9 +84,12 @@ XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
     *xmc_page_entry(heap, w) = XMC_MAP_NONE;
   for (w = i; w < heap->pages; w += n)
     *xmc_next_hint(heap, w) = 0;
-  for (w = i; w < words; w += n)
-    *xmc_word_of(heap, w - slabs) = XMC_WORD_RETIRED;
   XMC_INIT_RING(heap, i, n);
+}
+
+XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
+  xmc_init_tables(heap, i, n);
+  xmc_init_words(heap, i, n);
 }
 
 /* Page 0 at a multiple of a page in this device's addresses; the layout leaves room for it. With XMC_DATA_STAYS added to

@@ -104,13 +104,14 @@ XMC_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
   xmc_bitmap_set(heap, XMC_BUSY, cls * xmc_heap_slots(heap) + slot);
 }
 
-/* Hints at pages: 0, or a page + 1 in bits 0..22 and log2 of the pages of a run there in bits 23..25. */
-#define XMC_HINT(page, order) ((page) + 1u + ((order) << 23))
+/* Hints at pages: 0, or a page + 1 in bits 0..24 and log2 of the pages of a run there in bits 25..27. */
+#define XMC_HINT_PAGE_BITS 25
+#define XMC_HINT(page, order) ((page) + 1u + ((order) << XMC_HINT_PAGE_BITS))
 #define XMC_HINT_ONWARD 0x80000000u /* only a place to go on from */
 #define XMC_HINT_ALONE 0x40000000u  /* a run with none under it */
-XMC_FN xmc_u32 xmc_hint_page(xmc_u32 hint) { return (hint & 0x7fffffu) - 1u; }
-XMC_FN xmc_u32 xmc_hint_order(xmc_u32 hint) { return hint >> 23 & 7u; }
-XMC_FN int xmc_hint_is_run(xmc_u32 hint) { return (hint & 0x7fffffu) && !(hint & XMC_HINT_ONWARD); }
+XMC_FN xmc_u32 xmc_hint_page(xmc_u32 hint) { return (hint & 0x1ffffffu) - 1u; }
+XMC_FN xmc_u32 xmc_hint_order(xmc_u32 hint) { return hint >> XMC_HINT_PAGE_BITS & 7u; }
+XMC_FN int xmc_hint_is_run(xmc_u32 hint) { return (hint & 0x1ffffffu) && !(hint & XMC_HINT_ONWARD); }
 XMC_FN int xmc_hint_is_stack(xmc_u32 hint) { return xmc_hint_is_run(hint) && !(hint & XMC_HINT_ALONE); }
 
 /* A run that went back is the next that the slot takes (xmc_pages_take). */

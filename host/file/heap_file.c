@@ -28,7 +28,7 @@
 #define XMC_PIECE_BYTES (1u << 20)
 #define XMC_BUFFER_BYTES (XMC_PIECE_BYTES + 64u) /* a piece without any repetition, and its tokens */
 #define XMC_MOST_METADATA \
-  ((xmc_u64)6 << 30) /* a heap of XMC_MAX_PAGES, XMC_MAX_SLOTS and the largest ring has less */
+  ((xmc_u64)9 << 30) /* a heap of XMC_MAX_PAGES, XMC_MAX_SLOTS and the largest ring has less */
 
 enum { XMC_SECTION_METADATA = 1, XMC_SECTION_PAGES = 2, XMC_SECTION_END = 3 };
 

@@ -50,7 +50,7 @@ static cl_ulong largest_request(xmc_u32 begin, xmc_u32 end) {
   most = up < end ? end - up : 0;
   if (most < XMC_SPAN_PAGES && (up < end ? up : end) - begin > most)
     most = (up < end ? up : end) - begin;
-  return (cl_ulong)most << XMC_PAGE_SHIFT;
+  return (cl_ulong)(most < XMC_MAX_BLOCK_PAGES ? most : XMC_MAX_BLOCK_PAGES) << XMC_PAGE_SHIFT;
 }
 
 /* Bytes of the run's pages that have an entry, or are in the middle of getting one */

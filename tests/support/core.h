@@ -94,10 +94,10 @@ static inline void core_geometry_set(const xmcHeap *heap) {
 static xmc_u64 core_max_bytes;                            /* heaps that are made can grow up to this */
 static xmc_u32 core_trace_records, core_trace_every = 1u; /* of the ring of heaps that are made; 0: none */
 
-/* A heap as the host library would make it; slots 0 … or CORE_SLOTS_DEFAULT. Free with core_heap_free. */
-static inline xmcHeap *core_heap(size_t bytes, xmc_u32 slots, xmc_u32 fifo_start, xmc_u32 coalescing) {
+/* The header of a heap as the host library would make it; slots 0 … or CORE_SLOTS_DEFAULT */
+static inline xmcHeap core_header(size_t bytes, xmc_u32 slots, xmc_u32 fifo_start, xmc_u32 coalescing) {
   xmc_layout_request request;
-  xmcHeap header, *heap = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  xmcHeap header;
   memset(&request, 0, sizeof request);
   request.slots = slots;
   request.lanes = XMC_SIMT ? CORE_SLOTS_DEFAULT : 8;
@@ -108,9 +108,16 @@ static inline xmcHeap *core_heap(size_t bytes, xmc_u32 slots, xmc_u32 fifo_start
   request.max_bytes = core_max_bytes;
   request.trace_records = core_trace_records;
   request.trace_every = core_trace_every;
+  assert_int_equal(xmc_layout(&header, bytes, &request), 1);
+  return header;
+}
+
+/* Such a heap. Free with core_heap_free. */
+static inline xmcHeap *core_heap(size_t bytes, xmc_u32 slots, xmc_u32 fifo_start, xmc_u32 coalescing) {
+  xmcHeap header = core_header(bytes, slots, fifo_start, coalescing);
+  xmcHeap *heap = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   assert_non_null(heap);
   memset(heap, 0xa5, bytes); /* whatever was there */
-  assert_int_equal(xmc_layout(&header, bytes, &request), 1);
   memcpy(heap, &header, sizeof header);
 #ifdef CORE_ONE_GEOMETRY
   core_geometry_set(heap);
