@@ -52,8 +52,9 @@ typedef struct bench_row {
   char params[192];
   char key[96];
   size_t threads, bytes;
-  double value; /* milliseconds; a ratio where bench_is_ratio says so */
-  double floor; /* the same without an allocator; 0: none */
+  double value;  /* milliseconds; a ratio where bench_is_ratio says so */
+  double floor;  /* the same without an allocator; 0: none */
+  double floor2; /* the same with the least of an allocator (kernels/floor2.cl); 0: none */
   unsigned long failures;
   int peer; /* BENCH_PEER or BENCH_ALTERNATIVE: a column of the table, not a line */
 } bench_row;
@@ -144,7 +145,7 @@ void bench_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int bench_more(const bench *b, const bench_series *s);
 void bench_sample(const bench *b, bench_series *s, double ms);
 double bench_median(const bench_series *s);
-/* The row, so that the caller may set its floor. `as`: the workload whose rows it is compared with. */
+/* The row, so that the caller may set its floors. `as`: the workload whose rows it is compared with. */
 bench_row *bench_add(bench *b, const char *allocator, const char *workload, const char *as, size_t threads,
                      size_t bytes, double value, unsigned long failures, const char *params, ...)
     __attribute__((format(printf, 9, 10)));
@@ -164,6 +165,9 @@ void bench_peers(bench *b);
 
 /* ---- workloads ---- */
 /* The shared shapes of rows. `count` work-items work. */
+/* workloads_floor2.c; ms[0] of allocating, ms[1] of freeing, stride bytes each */
+int bench_pair_floor2(bench *b, xmc_heap heap, cl_uint bytes, cl_uint lanes, size_t launched, double *ms);
+int bench_alloc_floor2(bench *b, xmc_heap heap, size_t count, cl_uint stride, double ms[2]);
 int bench_pair(bench *b, xmc_heap heap, const char *workload, const char *as, size_t count, cl_uint bytes,
                cl_uint lanes, const char *params);
 int bench_alloc(bench *b, xmc_heap heap, const char *workload, const char *as, size_t count, cl_uint low,

@@ -125,6 +125,8 @@ int bench_write_csv(const bench *b, const char *path) {
     write_row(f, &b->rows[i], b->rows[i].allocator, b->rows[i].value, b->rows[i].failures);
     if (b->rows[i].floor > 0)
       write_row(f, &b->rows[i], "floor", b->rows[i].floor, 0);
+    if (b->rows[i].floor2 > 0)
+      write_row(f, &b->rows[i], "floor2", b->rows[i].floor2, 0);
   }
   if (fclose(f) != 0) {
     fprintf(stderr, "xmc-bench: cannot write %s\n", path);
@@ -170,6 +172,8 @@ int bench_write_json(const bench *b, const char *path) {
             row->value);
     if (row->floor > 0)
       fprintf(f, "\"floor_milliseconds\": %.9g, ", row->floor);
+    if (row->floor2 > 0)
+      fprintf(f, "\"floor2_milliseconds\": %.9g, ", row->floor2);
     fprintf(f, "\"failures\": %lu}", row->failures);
   }
   fprintf(f, "\n ]}\n");

@@ -82,6 +82,7 @@ static void print_row(const bench *b, const bench_row *row, const char *const na
   print_time(row->value);
   print_time(row->value / operations(row));
   print_ratio(row->value, row->floor);
+  print_ratio(row->value, row->floor2);
   for (int c = 0; c < count; c++) {
     const bench_row *other = strcmp(names[c], row->allocator) ? find(b, names[c], row->key) : NULL;
     if (other && !other->failures)
@@ -99,8 +100,8 @@ void bench_table(const bench *b, const char *name, const char *summary) {
   int count = columns(b, names);
   printf("\n%s: %s\n  %s, median of %d; x floor and x peer: this row's time over theirs, below 1 is faster\n",
          name, summary, b->device_name, b->options.repeat);
-  printf("  %-13s %-15s %8s %8s %-28s %11s %11s %14s", "allocator", "workload", "bytes", "threads", "",
-         "time", "each", "x floor");
+  printf("  %-13s %-15s %8s %8s %-28s %11s %11s %14s %14s", "allocator", "workload", "bytes", "threads", "",
+         "time", "each", "x floor", "x floor2");
   for (int c = 0; c < count; c++) {
     char head[40];
     snprintf(head, sizeof head, "x %s", names[c]);

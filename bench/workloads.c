@@ -38,7 +38,8 @@ int bench_pair(bench *b, xmc_heap heap, const char *workload, const char *as, si
   bench_series series = {0};
   cl_uint counters[2];
   size_t launched = count / lanes * BENCH_LANES;
-  double sample, floor;
+  double sample, floor, floor2;
+  bench_row *row;
   cl_kernel pair = bench_kernel(b, heap, "pair.cl", "pair", 0);
   cl_kernel check = bench_kernel(b, heap, "pair.cl", "pair_check", 0);
   if (pair == NULL || check == NULL) {
@@ -56,9 +57,12 @@ int bench_pair(bench *b, xmc_heap heap, const char *workload, const char *as, si
   BENCH_TRY(bench_launch(b, check, launched, NULL));
   BENCH_TRY(bench_counters_read(b, counters));
   BENCH_TRY(pair_floor(b, heap, bytes, lanes, launched, &floor));
-  bench_add(b, "xmc", workload, as, count, bytes, bench_median(&series), counters[0] + counters[1],
-            "%slanes=%u;launched=%zu;reps=%d;cold=%.4f", params, lanes, launched, series.rounds, series.cold)
-      ->floor = floor;
+  BENCH_TRY(bench_pair_floor2(b, heap, bytes, lanes, launched, &floor2));
+  row = bench_add(b, "xmc", workload, as, count, bytes, bench_median(&series), counters[0] + counters[1],
+                  "%slanes=%u;launched=%zu;reps=%d;cold=%.4f", params, lanes, launched, series.rounds,
+                  series.cold);
+  row->floor = floor;
+  row->floor2 = floor2;
 cleanup:
   if (pair)
     clReleaseKernel(pair);
@@ -106,17 +110,19 @@ cleanup:
 
 static void add_alloc_rows(bench *b, const char *workload, const char *as, size_t count, cl_uint low,
                            cl_uint high, const bench_series series[2], const double floors[2],
-                           const cl_uint counters[2]) {
+                           const double floors2[2], const cl_uint counters[2]) {
   static const char *const halves[] = {"alloc", "free"};
   char name[24], like[24], range[32] = "";
+  bench_row *row;
   if (low != high)
     snprintf(range, sizeof range, "range=%u-%u;", low, high);
   for (int i = 0; i < 2; i++) {
     snprintf(name, sizeof name, "%s%s", workload, halves[i]);
     snprintf(like, sizeof like, "%s%s", as, halves[i]);
-    bench_add(b, "xmc", name, like, count, high, bench_median(&series[i]), counters[0] + counters[1],
-              "%sreps=%d;cold=%.4f;bad=%u", range, series[i].rounds, series[i].cold, counters[1])
-        ->floor = floors[i];
+    row = bench_add(b, "xmc", name, like, count, high, bench_median(&series[i]), counters[0] + counters[1],
+                    "%sreps=%d;cold=%.4f;bad=%u", range, series[i].rounds, series[i].cold, counters[1]);
+    row->floor = floors[i];
+    row->floor2 = floors2[i];
   }
 }
 
@@ -126,7 +132,7 @@ int bench_alloc(bench *b, xmc_heap heap, const char *workload, const char *as, s
   int status = 0, mixed = low != high;
   bench_series series[2] = {0};
   cl_uint counters[2];
-  double sample, floors[2];
+  double sample, floors[2], floors2[2];
   cl_mem refs = bench_refs(b, count);
   cl_kernel alloc = bench_kernel(b, heap, "alloc.cl", mixed ? "alloc_mixed" : "alloc", 0);
   cl_kernel check = bench_kernel(b, heap, "alloc.cl", "check", 0);
@@ -152,7 +158,8 @@ int bench_alloc(bench *b, xmc_heap heap, const char *workload, const char *as, s
   }
   BENCH_TRY(bench_counters_read(b, counters));
   BENCH_TRY(alloc_floor(b, heap, count, low, high, &floors[0], &floors[1]));
-  add_alloc_rows(b, workload, as, count, low, high, series, floors, counters);
+  BENCH_TRY(bench_alloc_floor2(b, heap, count, mixed ? ((low + high) / 2 + 3) & ~3u : high, floors2));
+  add_alloc_rows(b, workload, as, count, low, high, series, floors, floors2, counters);
 cleanup:
   if (alloc)
     clReleaseKernel(alloc);

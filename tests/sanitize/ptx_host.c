@@ -5,6 +5,8 @@
  *   ptx_host dump FILE.cl OUT.ptx MODE   builds a test's kernels by OpenCL and writes their PTX; MODE: how to
  *                                        coalesce (XMC_COALESCING: 0, 1, 2)
  *   ptx_host churn CHURN.ptx FIFOS MODE  random lifetimes on a heap, which is checked between the launches
+ *   ptx_host pair PAIR.ptx LANES         three launches of the bench's pair of 4 bytes by 2^20 work-items, LANES of each 32 neighbours, for
+ *                                        ncu to count
  *   ptx_host planted PLANTED.ptx         a kernel that writes beyond the end of the arena
  *
  * The heap's tables are made here by the device's own code (init.cl) and copied over. tests/sanitize/run does all.
@@ -158,9 +160,9 @@ static uint64_t make_heap(size_t bytes, xmc_u32 fifos, xmc_u32 mode) {
   xmc_layout_request request = {0};
   xmcHeap header;
   uint64_t device;
-  request.slots = fifos;
-  request.slots_exact = 1;
   request.lanes = 132 * 64;
+  request.slots = fifos;
+  request.slots_exact = fifos < request.lanes;
   request.coalescing = mode;
   request.simt = 1;
   if (!xmc_layout(&header, bytes, &request))
@@ -229,6 +231,24 @@ static int churn(const char *ptx, xmc_u32 fifos, xmc_u32 mode) {
   return 0;
 }
 
+static int pair(const char *ptx, xmc_u32 lanes) {
+  enum { ITEMS = 1 << 20, LOCAL = 256 };
+  xmc_u32 size = 4, failures = 0, launch;
+  uint64_t heap, counts;
+  void *args[] = {&heap, &size, &lanes, &counts}, *kernel;
+  open_cuda();
+  kernel = load(ptx, "pair");
+  heap = make_heap((size_t)8 << 30, 132 * 64, XMC_COALESCE_CLASS);
+  CU(cu_alloc(&counts, sizeof failures));
+  CU(cu_set(counts, 0, sizeof failures));
+  for (launch = 0; launch < 3; launch++)
+    CU(cu_launch(kernel, ITEMS / LOCAL, 1, 1, LOCAL, 1, 1, 0, NULL, args, NULL));
+  CU(cu_wait());
+  CU(cu_down(&failures, counts, sizeof failures));
+  printf("%u failures\n", failures);
+  return failures != 0 || check_heap(heap);
+}
+
 static int planted(const char *ptx) {
   uint64_t heap, bytes = (uint64_t)64 << 20;
   void *args[] = {&heap, &bytes}, *kernel;
@@ -240,15 +260,17 @@ static int planted(const char *ptx) {
   return 0;
 }
 
-const char test_usage[] =
-    "usage: ptx_host dump FILE.cl OUT.ptx MODE | churn CHURN.ptx FIFOS MODE | planted PLANTED.ptx\n"
-    "The kernels as PTX, for NVIDIA's tools; tests/sanitize/run calls it.\n";
+const char test_usage[] = "usage: ptx_host dump FILE.cl OUT.ptx MODE | churn CHURN.ptx FIFOS MODE | pair "
+                          "PAIR.ptx LANES | planted PLANTED.ptx\n"
+                          "The kernels as PTX, for NVIDIA's tools; tests/sanitize/run calls it.\n";
 
 int main(int argc, char **argv) {
   if (argc == 5 && !strcmp(argv[1], "dump"))
     return dump(argv[2], argv[3], atoi(argv[4]));
   if (argc == 5 && !strcmp(argv[1], "churn"))
     return churn(argv[2], (xmc_u32)atoi(argv[3]), (xmc_u32)atoi(argv[4]));
+  if (argc == 4 && !strcmp(argv[1], "pair"))
+    return pair(argv[2], (xmc_u32)atoi(argv[3]));
   if (argc == 3 && !strcmp(argv[1], "planted"))
     return planted(argv[2]);
   fputs(test_usage, stderr);
