@@ -119,8 +119,8 @@ XMC_FN XMC_GLOBAL char *xmc_unit_address(XMC_GLOBAL xmcHeap *heap, xmc_unit plac
  * lies in pages and tables may say anything, so the result is kept inside the heap, which has so many pages (xmc_heap_present). */
 XMC_FN xmc_unit xmc_room_place(xmc_u64 old, xmc_u32 tag, xmc_u32 present, xmc_u32 page, xmc_u32 n) {
   xmc_u32 left = (xmc_u32)old - XMC_ROOM_BASE - n;
-  xmc_unit place = xmc_page_unit(page) + left;
-  int fits = (xmc_room_tag(old) == tag) & (left - 1u < XMC_ROOM_MOST) & (place <= xmc_page_unit(present) - n);
+  xmc_unit place = xmc_page_unit(page) + left, last = xmc_page_unit(present) - n;
+  int fits = (xmc_room_tag(old) == tag) & (left - 1u < XMC_ROOM_MOST) & (place <= last);
   return fits ? place : XMC_REGION_AGAIN;
 }
 /* … that all requests before this one fitted. */
