@@ -4,6 +4,8 @@
  *   options.c          command line
  *   device.c           device, queue, heaps, programs, timed launches
  *   rows.c             one measured figure = one row; series of rounds; CSV and JSON
+ *   fill.c             heaps filled until requests fail
+ *   ageing.c           sizes that drift, by threads of the host
  *   table.c            the table, with ratios to the floor and to peers
  *   peers.c            other allocators, as child processes that print rows
  *   workloads*.c       what is measured; registered in xmc_bench.c
@@ -149,12 +151,38 @@ double bench_median(const bench_series *s);
 bench_row *bench_add(bench *b, const char *allocator, const char *workload, const char *as, size_t threads,
                      size_t bytes, double value, unsigned long failures, const char *params, ...)
     __attribute__((format(printf, 9, 10)));
-/* W5util: the share of the heap that was handed out; range: what blocks span over what they take. */
+/* W5util, pin: the share of the heap that was handed out; range: what blocks span over what they take; ageingleast,
+ * ageingpeak: memory over the bytes that may be live. */
 int bench_is_ratio(const bench_row *row);
 /* The value of `name=` in params; "" if there is none. */
 const char *bench_param(const char *params, const char *name, char *value, size_t room);
 int bench_write_csv(const bench *b, const char *path);
 int bench_write_json(const bench *b, const char *path);
+
+/* ---- fill.c ---- */
+#define BENCH_FILL_ITEMS 65536u /* work-items of a kernel */
+
+/* A heap that is filled with blocks that hold their number, by kernels of alloc.cl */
+typedef struct bench_fill {
+  bench *b;
+  xmc_heap heap;
+  cl_kernel alloc, mixed, check, release;
+  cl_mem refs;
+  size_t room;   /* references that fit */
+  size_t handed; /* references of the last run, some of them 0 */
+  size_t kernels;
+  double ms;
+} bench_fill;
+
+/* For up to `blocks` blocks. refs: room for 2 * BENCH_FILL_ITEMS references more, or NULL for the shared buffer. To be closed
+ * also after an error. */
+int bench_fill_open(bench_fill *f, bench *b, xmc_heap heap, cl_mem refs, size_t blocks);
+void bench_fill_close(bench_fill *f);
+/* Allocates until more than half of a kernel's requests fail: sizes from low to high, or one size. *failed counts the
+ * refused requests; the blocks are then read again, and *wrong counts those that are not what was written. */
+int bench_fill_run(bench_fill *f, cl_uint low, cl_uint high, cl_uint *failed, cl_uint *wrong);
+int bench_fill_check(bench_fill *f, cl_uint *wrong);
+int bench_fill_empty(bench_fill *f, double *ms);
 
 /* ---- table.c ---- */
 void bench_table(const bench *b, const char *name, const char *summary);
@@ -199,6 +227,9 @@ int bench_run_producer(bench *b);
 int bench_run_warp(bench *b);
 int bench_run_graph(bench *b);
 int bench_run_calls(bench *b);
+int bench_run_ageing(bench *b);
+int bench_run_pin(bench *b);
+int bench_run_full(bench *b);
 
 /* One way out of each function: `status` is 1 and `cleanup` releases. */
 #define BENCH_TRY(call) \

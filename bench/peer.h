@@ -3,7 +3,8 @@
  *
  *   peer NAME THREADS REPEAT SECONDS HEAP CASE…        CASE = workload:threads:bytes:detail
  *
- * detail is the sizes' range for W3, the active lanes for W1, else empty. A line is flushed as soon as it is
+ * detail is the sizes' range for W3, the active lanes for W1, own1 to others8 for ageingpeak (who frees, and threads), else
+ * empty. A line is flushed as soon as it is
  * measured, since the caller stops a peer that takes too long.
  */
 #ifndef BENCH_PEER_H
@@ -27,7 +28,8 @@ typedef struct peer_options {
 typedef struct peer_case {
   char workload[16];
   size_t count;
-  unsigned bytes, low, lanes;
+  unsigned bytes, low, lanes; /* lanes: of W1; ageing: threads */
+  int others;                 /* ageing: blocks are freed by others */
 } peer_case;
 
 typedef struct peer_series {
@@ -105,12 +107,18 @@ static inline int peer_parse_case(peer_case *c, const char *text) {
   c->count = count;
   c->low = c->bytes;
   c->lanes = 32;
-  if (strchr(detail, '-'))
+  if (strncmp(c->workload, "ageing", 6) == 0) {
+    c->others = strncmp(detail, "others", 6) == 0;
+    c->lanes = (unsigned)strtoul(detail + strcspn(detail, "0123456789"), NULL, 10);
+  } else if (strchr(detail, '-'))
     c->low = (unsigned)strtoul(detail, NULL, 10);
   else if (*detail)
     c->lanes = (unsigned)strtoul(detail, NULL, 10);
   return c->lanes == 0 || c->lanes > 32 || c->low > c->bytes;
 }
+
+/* peer_ageing.c: prints its row itself. */
+void peer_ageing(const peer_options *o, const peer_case *c);
 
 /* One row; `half` is "alloc" or "free" where a workload has both. */
 static inline void peer_print(const peer_options *o, const peer_case *c, const char *half, peer_series *s,

@@ -257,6 +257,10 @@ static void run_case(const peer_options *o, const peer_case *c, job *j, worker *
   peer_series series = {0}, frees = {0};
   j->c = c;
   j->nulls = j->bad = 0;
+  if (strcmp(c->workload, "ageingpeak") == 0) {
+    peer_ageing(o, c);
+    return;
+  }
   if (strcmp(c->workload, "W1") == 0 || strcmp(c->workload, "W6churn") == 0) {
     while (peer_more(&series, o))
       peer_sample(&series, o, phase(j, workers, c->workload[1] == '1' ? do_pairs : do_churn));

@@ -28,10 +28,13 @@ static int known(const bench *b, const char *key) {
     return 1;
   if (strncmp(key, "larson:", 7) == 0)
     return b->cpu;
+  if (strncmp(key, "ageingpeak:", 11) == 0)
+    return b->cpu;
   return key[0] == 'W' && key[1] != '5';
 }
 
-/* The rows of the section that peers can run, each case once: W1, W2, W3, W6churn, W7overlap, generate, larson. */
+/* The rows of the section that peers can run, each case once: W1, W2, W3, W6churn, W7overlap, generate, larson,
+ * ageingpeak. */
 static int cases(const bench *b, char list[MAX_CASES][96]) {
   int count = 0;
   for (size_t i = b->section; i < b->row_count; i++) {
@@ -193,12 +196,15 @@ static void run_peer(bench *b, const peer *p, char list[][96], int count) {
 
 void bench_peers(bench *b) {
   static char list[MAX_CASES][96];
-  int count = cases(b, list);
+  int count = cases(b, list), each = count;
   if (count == 0)
     return;
-  if (b->cpu)
-    for (size_t i = 0; i < sizeof cpu_peers / sizeof *cpu_peers; i++)
-      run_peer(b, &cpu_peers[i], list, count);
+  /* A process has one peak of memory */
+  if (strncmp(list[0], "ageing", 6) == 0)
+    each = 1;
+  for (size_t i = 0; b->cpu && i < sizeof cpu_peers / sizeof *cpu_peers; i++)
+    for (int first = 0; first < count; first += each)
+      run_peer(b, &cpu_peers[i], list + first, each);
   if (b->nvidia)
     for (size_t i = 0; i < sizeof gpu_peers / sizeof *gpu_peers; i++)
       run_peer(b, &gpu_peers[i], list, count);

@@ -54,7 +54,11 @@ double bench_median(const bench_series *s) {
 }
 
 int bench_is_ratio(const bench_row *row) {
-  return strcmp(row->workload, "W5util") == 0 || strcmp(row->workload, "range") == 0;
+  static const char *const names[] = {"W5util", "range", "ageingleast", "ageingpeak", "pin"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(row->workload, names[i]) == 0)
+      return 1;
+  return 0;
 }
 
 const char *bench_param(const char *params, const char *name, char *value, size_t room) {
@@ -69,12 +73,17 @@ const char *bench_param(const char *params, const char *name, char *value, size_
 }
 
 static void make_key(bench_row *row, const char *as) {
-  char range[32], lanes[32];
+  char range[32], lanes[32], frees[16], threads[16], who[32];
   bench_param(row->params, "range", range, sizeof range);
   bench_param(row->params, "lanes", lanes, sizeof lanes);
   if (strcmp(lanes, "32") == 0)
     lanes[0] = 0;
-  snprintf(row->key, sizeof row->key, "%s:%zu:%zu:%s", as, row->threads, row->bytes, *range ? range : lanes);
+  snprintf(who, sizeof who, "%s%s", bench_param(row->params, "frees", frees, sizeof frees),
+           bench_param(row->params, "host_threads", threads, sizeof threads));
+  snprintf(row->key, sizeof row->key, "%s:%zu:%zu:%s", as, row->threads, row->bytes,
+           *range ? range
+           : *who ? who
+                  : lanes);
 }
 
 bench_row *bench_add(bench *b, const char *allocator, const char *workload, const char *as, size_t threads,

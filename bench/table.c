@@ -48,8 +48,10 @@ static void print_ratio(double value, double base) {
 
 /* The parameters that tell rows apart; not how they were measured. */
 static void print_params(const bench_row *row) {
-  static const char *const shown[] = {"lanes", "range", "mode",  "fifos",  "blocks", "op",
-                                      "kept",  "state", "graph", "window", "at"};
+  static const char *const shown[] = {"lanes",    "range",   "mode",         "fifos",  "blocks",
+                                      "op",       "kept",    "state",        "graph",  "window",
+                                      "at",       "frees",   "host_threads", "times",  "phase",
+                                      "heap_mib", "refused", "pinned",       "one_in", "order"};
   char text[96] = "", value[64];
   for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
     if (*bench_param(row->params, shown[i], value, sizeof value) &&
@@ -63,6 +65,9 @@ static void print_params(const bench_row *row) {
 static double operations(const bench_row *row) {
   char value[32];
   unsigned rounds = 1;
+  double count;
+  if (*bench_param(row->params, "operations", value, sizeof value) && sscanf(value, "%lf", &count) == 1)
+    return count;
   if (strncmp(row->workload, "call", 4) == 0) /* the time of one call */
     return 1;
   if (strcmp(row->workload, "threads") == 0 && *bench_param(row->params, "rounds", value, sizeof value))
@@ -75,14 +80,13 @@ static void print_row(const bench *b, const bench_row *row, const char *const na
          row->threads);
   print_params(row);
   if (bench_is_ratio(row)) {
-    printf(" %8.2f %%", 100 * row->value);
-    printf(row->failures ? "  %lu failures\n" : "\n", row->failures);
-    return;
+    printf(" %8.2f %% %12s%14s %14s", 100 * row->value, "", "", "");
+  } else {
+    print_time(row->value);
+    print_time(row->value / operations(row));
+    print_ratio(row->value, row->floor);
+    print_ratio(row->value, row->floor2);
   }
-  print_time(row->value);
-  print_time(row->value / operations(row));
-  print_ratio(row->value, row->floor);
-  print_ratio(row->value, row->floor2);
   for (int c = 0; c < count; c++) {
     const bench_row *other = strcmp(names[c], row->allocator) ? find(b, names[c], row->key) : NULL;
     if (other && !other->failures)

@@ -157,7 +157,7 @@ int bench_run_init(bench *b) {
     BENCH_TRY(bench_heap_close(b, heap));
     heap = NULL;
   }
-  for (size_t bytes = (size_t)1 << 20; bytes <= b->max_alloc && bytes <= (size_t)32 << 30; bytes *= 2) {
+  for (size_t bytes = (size_t)1 << 20; bytes <= b->max_alloc && bytes <= (size_t)64 << 30; bytes *= 2) {
     bench_series create = {0}, reset = {0}, floor = {0};
     if (bytes > (size_t)1 << 20 && bytes < (size_t)64 << 20)
       continue;

@@ -3,107 +3,33 @@
 #include "bench.h"
 #include <stdlib.h>
 
-enum { OOM_ITEMS = 65536 }; /* work-items a kernel */
-
-typedef struct oom {
-  bench *b;
-  xmc_heap heap;
-  cl_kernel alloc, mixed, check, release;
-  size_t room;   /* references that fit */
-  size_t handed; /* blocks live */
-  size_t kernels;
-  double ms;
-} oom;
-
-static void oom_close(oom *o) {
-  cl_kernel kernels[] = {o->alloc, o->mixed, o->check, o->release};
-  for (size_t i = 0; i < 4; i++)
-    if (kernels[i])
-      clReleaseKernel(kernels[i]);
-}
-
-static int oom_open(oom *o, bench *b, xmc_heap heap, size_t bytes) {
-  *o = (oom){.b = b, .heap = heap, .room = bytes / 16 + 2 * OOM_ITEMS};
-  o->alloc = bench_kernel(b, heap, "alloc.cl", "alloc", 0);
-  o->mixed = bench_kernel(b, heap, "alloc.cl", "alloc_mixed", 0);
-  o->check = bench_kernel(b, heap, "alloc.cl", "check", 0);
-  o->release = bench_kernel(b, heap, "alloc.cl", "release", 0);
-  if (bench_refs(b, o->room) == NULL) {
-    fprintf(stderr, "\nxmc-bench: oom: no memory for %zu references\n", o->room);
-    return 1;
-  }
-  return !o->alloc || !o->mixed || !o->check || !o->release;
-}
-
-/* Allocates until more than half of a kernel's requests fail: sizes from low to high, or one size. The
- * blocks' tags are then read again; *wrong counts those that are not what was written. */
-static int oom_fill(oom *o, cl_uint low, cl_uint high, cl_uint *failed, cl_uint *wrong) {
-  int status = 0;
-  bench *b = o->b;
-  cl_uint counters[2] = {0, 0};
-  size_t first = 0;
-  cl_kernel kernel = low == high ? o->alloc : o->mixed;
-  o->kernels = 0;
-  o->ms = 0;
-  do {
-    double ms;
-    cl_uint at = (cl_uint)first;
-    BENCH_TRY(bench_counters_clear(b));
-    if (low == high)
-      BENCH_TRY(bench_arguments(kernel, "hmuum", o->heap, b->refs, at, high, b->counters));
-    else
-      BENCH_TRY(bench_arguments(kernel, "hmuuuum", o->heap, b->refs, at, low, high, 0u, b->counters));
-    BENCH_TRY(bench_launch(b, kernel, OOM_ITEMS, &ms));
-    BENCH_TRY(bench_counters_read(b, counters));
-    o->ms += ms;
-    o->kernels++;
-    first += OOM_ITEMS;
-    o->handed = first; /* references, some of them 0 */
-    *failed += counters[0];
-  } while (counters[0] <= OOM_ITEMS / 2 && first + OOM_ITEMS <= o->room);
-  BENCH_TRY(bench_arguments(o->check, "hmm", o->heap, b->refs, b->counters));
-  BENCH_TRY(bench_launch(b, o->check, first, NULL));
-  BENCH_TRY(bench_counters_read(b, counters));
-  *wrong += counters[1];
-cleanup:
-  return status;
-}
-
-static int oom_empty(oom *o, double *ms) {
-  int status = 0;
-  BENCH_TRY(bench_arguments(o->release, "hm", o->heap, o->b->refs));
-  BENCH_TRY(bench_launch(o->b, o->release, o->handed, ms));
-cleanup:
-  return status;
-}
-
 /* One row: the heap fresh, or used: filled and emptied with sizes from 16 to 4,096 bytes and then with one
  * other power of two. The requests that fail at the end are what is measured, not failures of the row. */
 static int oom_row(bench *b, xmc_heap heap, size_t bytes, cl_uint size, int used) {
   int status = 0;
-  oom o;
+  bench_fill o = {0};
   cl_uint failed = 0, wrong = 0, other = size >= 16384 ? size / 64 : size * 4;
   double free_ms, share;
   size_t handed;
-  BENCH_TRY(oom_open(&o, b, heap, bytes));
+  BENCH_TRY(bench_fill_open(&o, b, heap, NULL, bytes / 16));
   BENCH_CL(xmcResetHeap(heap, b->queue));
   bench_begin("oom %u bytes, %s heap", size, used ? "used" : "fresh");
   if (used) {
-    BENCH_TRY(oom_fill(&o, 16, 4096, &failed, &wrong));
-    BENCH_TRY(oom_empty(&o, NULL));
-    BENCH_TRY(oom_fill(&o, other, other, &failed, &wrong));
-    BENCH_TRY(oom_empty(&o, NULL));
+    BENCH_TRY(bench_fill_run(&o, 16, 4096, &failed, &wrong));
+    BENCH_TRY(bench_fill_empty(&o, NULL));
+    BENCH_TRY(bench_fill_run(&o, other, other, &failed, &wrong));
+    BENCH_TRY(bench_fill_empty(&o, NULL));
   }
   failed = 0;
-  BENCH_TRY(oom_fill(&o, size, size, &failed, &wrong));
+  BENCH_TRY(bench_fill_run(&o, size, size, &failed, &wrong));
   handed = o.handed - failed;
-  BENCH_TRY(oom_empty(&o, &free_ms));
+  BENCH_TRY(bench_fill_empty(&o, &free_ms));
   share = (double)handed * size / (double)bytes;
-  bench_add(b, "xmc", "W5util", used ? "W5used" : "W5util", OOM_ITEMS, size, share, wrong,
+  bench_add(b, "xmc", "W5util", used ? "W5used" : "W5util", BENCH_FILL_ITEMS, size, share, wrong,
             "heap=%zu;state=%s;kernels=%zu;stop=half_failed;refused=%u;free_s=%.4f;s=%.4f", bytes,
             used ? "used" : "fresh", o.kernels, failed, free_ms / 1e3, o.ms / 1e3);
 cleanup:
-  oom_close(&o);
+  bench_fill_close(&o);
   return status;
 }
 

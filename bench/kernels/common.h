@@ -41,4 +41,44 @@ BENCH_FN unsigned int bench_larson_size(unsigned int seed) {
 
 /* churn, larson: the next random number of a work-item. */
 BENCH_FN unsigned int bench_next(unsigned int seed) { return seed * 1664525u + 1013904223u; }
+
+/* ---- ageing ---- */
+
+#define BENCH_AGEING_PHASES 9u
+#define BENCH_AGEING_ROUNDS 512u /* operations of a work-item in a phase */
+#define BENCH_AGEING_LIVE 8192u  /* bytes that a work-item keeps at most */
+#define BENCH_AGEING_BLOCKS 128u /* blocks that it keeps at most */
+#define BENCH_AGEING_LOW 16u     /* the smallest and the largest block of all phases */
+#define BENCH_AGEING_HIGH 4063u
+#define BENCH_AGEING_SHARERS 16u /* frees by others: one place for so many work-items */
+
+/* What a work-item's random numbers start from; never 0. */
+BENCH_FN unsigned int bench_ageing_seed(unsigned int id) { return (id * 2654435761u + 12345u) | 1u; }
+
+BENCH_FN unsigned int bench_ageing_next(unsigned int seed) {
+  seed ^= seed << 13;
+  seed ^= seed >> 17;
+  return seed ^ (seed << 5);
+}
+
+/* Bytes of a block: half of them are among the smallest 64 sizes of their phase, and after four phases the sizes come again. */
+BENCH_FN unsigned int bench_ageing_size(unsigned int phase, unsigned int seed) {
+  unsigned int kind = phase % 4u;
+  unsigned int low = kind == 0u ? BENCH_AGEING_LOW : kind == 1u ? 200u : kind == 2u ? 1500u : 64u;
+  unsigned int spread = kind == 0u ? 300u : kind == 1u ? 1000u : kind == 2u ? 2500u : 4000u;
+  return low + (seed >> 8) % (seed & 1u ? spread : 64u);
+}
+
+/* Does a work-item that has `count` blocks of `live` bytes free one before it may ask for `bytes`? */
+BENCH_FN int bench_ageing_frees(unsigned int seed, unsigned int count, unsigned int live,
+                                unsigned int bytes) {
+  return count != 0u &&
+         (live + bytes > BENCH_AGEING_LIVE || count >= BENCH_AGEING_BLOCKS || (seed & 6u) == 0u);
+}
+
+/* What a block begins and ends with: no other block of the run has it. */
+BENCH_FN unsigned int bench_ageing_tag(unsigned int id, unsigned int items, unsigned int phase,
+                                       unsigned int round) {
+  return (phase * BENCH_AGEING_ROUNDS + round) * items + id + 1u;
+}
 #endif
