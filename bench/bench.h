@@ -160,7 +160,7 @@ int bench_write_csv(const bench *b, const char *path);
 int bench_write_json(const bench *b, const char *path);
 
 /* ---- fill.c ---- */
-#define BENCH_FILL_ITEMS 65536u /* work-items of a kernel */
+#define BENCH_FILL_ITEMS 65536u /* work-items of a kernel at most */
 
 /* A heap that is filled with blocks that hold their number, by kernels of alloc.cl */
 typedef struct bench_fill {
@@ -168,12 +168,15 @@ typedef struct bench_fill {
   xmc_heap heap;
   cl_kernel alloc, mixed, check, release;
   cl_mem refs;
+  size_t items;  /* work-items of a kernel */
   size_t room;   /* references that fit */
   size_t handed; /* references of the last run, some of them 0 */
   size_t kernels;
   double ms;
 } bench_fill;
 
+/* Work-items of a kernel for a heap with room for so many blocks: several kernels fill it, as far as the least number allows. */
+size_t bench_fill_items(size_t blocks);
 /* For up to `blocks` blocks. refs: room for 2 * BENCH_FILL_ITEMS references more, or NULL for the shared buffer. To be closed
  * also after an error. */
 int bench_fill_open(bench_fill *f, bench *b, xmc_heap heap, cl_mem refs, size_t blocks);

@@ -9,8 +9,16 @@ void bench_fill_close(bench_fill *f) {
       clReleaseKernel(kernels[i]);
 }
 
+size_t bench_fill_items(size_t blocks) {
+  size_t items = BENCH_FILL_ITEMS;
+  while (items > 1024 && items > blocks / 4)
+    items /= 2;
+  return items;
+}
+
 int bench_fill_open(bench_fill *f, bench *b, xmc_heap heap, cl_mem refs, size_t blocks) {
   *f = (bench_fill){.b = b, .heap = heap, .refs = refs, .room = blocks + 2 * BENCH_FILL_ITEMS};
+  f->items = bench_fill_items(blocks);
   f->alloc = bench_kernel(b, heap, "alloc.cl", "alloc", 0);
   f->mixed = bench_kernel(b, heap, "alloc.cl", "alloc_mixed", 0);
   f->check = bench_kernel(b, heap, "alloc.cl", "check", 0);
@@ -38,14 +46,14 @@ int bench_fill_run(bench_fill *f, cl_uint low, cl_uint high, cl_uint *failed, cl
       BENCH_TRY(bench_arguments(kernel, "hmuum", f->heap, f->refs, at, high, b->counters));
     else
       BENCH_TRY(bench_arguments(kernel, "hmuuuum", f->heap, f->refs, at, low, high, 0u, b->counters));
-    BENCH_TRY(bench_launch(b, kernel, BENCH_FILL_ITEMS, &ms));
+    BENCH_TRY(bench_launch(b, kernel, f->items, &ms));
     BENCH_TRY(bench_counters_read(b, counters));
     f->ms += ms;
     f->kernels++;
-    first += BENCH_FILL_ITEMS;
+    first += f->items;
     f->handed = first;
     *failed += counters[0];
-  } while (counters[0] <= BENCH_FILL_ITEMS / 2 && first + BENCH_FILL_ITEMS <= f->room);
+  } while (counters[0] <= f->items / 2 && first + f->items <= f->room);
   BENCH_TRY(bench_fill_check(f, wrong));
 cleanup:
   return status;

@@ -158,14 +158,15 @@ static int skip_greater(char list[][96], int at, int count) {
   return next;
 }
 
-static void run_peer(bench *b, const peer *p, char list[][96], int count) {
+/* 1: there is no such peer here. */
+static int run_peer(bench *b, const peer *p, char list[][96], int count) {
   int first = 0;
   size_t from = b->row_count;
   while (first < count) {
     int ends[2], slow, result = 0;
     pid_t pid;
     if (pipe(ends) != 0)
-      return;
+      return 1;
     bench_begin("%s, %d cases", p->name, count - first);
     fflush(NULL);
     pid = fork();
@@ -177,7 +178,7 @@ static void run_peer(bench *b, const peer *p, char list[][96], int count) {
     slow = pid > 0 && listen_to(b, ends[0]);
     close(ends[0]);
     if (pid < 0)
-      return;
+      return 1;
     if (slow)
       kill(pid, SIGKILL);
     waitpid(pid, &result, 0);
@@ -186,12 +187,13 @@ static void run_peer(bench *b, const peer *p, char list[][96], int count) {
       fprintf(stderr, "\n%s: stopped at %s after %g s\n", p->name, list[first], b->options.peer_seconds);
     else if (first < count && WIFEXITED(result) && WEXITSTATUS(result) == 127 && from == b->row_count) {
       fprintf(stderr, "\n%s: not found, left out\n", p->name);
-      return;
+      return 1;
     } else if (first < count) {
       fprintf(stderr, "\n%s: failed at %s\n", p->name, list[first]);
     }
     first = first < count ? skip_greater(list, first, count) : count;
   }
+  return 0;
 }
 
 void bench_peers(bench *b) {
@@ -204,7 +206,8 @@ void bench_peers(bench *b) {
     each = 1;
   for (size_t i = 0; b->cpu && i < sizeof cpu_peers / sizeof *cpu_peers; i++)
     for (int first = 0; first < count; first += each)
-      run_peer(b, &cpu_peers[i], list + first, each);
+      if (run_peer(b, &cpu_peers[i], list + first, each))
+        break;
   if (b->nvidia)
     for (size_t i = 0; i < sizeof gpu_peers / sizeof *gpu_peers; i++)
       run_peer(b, &gpu_peers[i], list, count);

@@ -16,7 +16,7 @@ enum { HEAPS = sizeof heaps / sizeof *heaps, STEPS = 5 };
 
 static size_t item_count(const bench *b) {
   size_t items = b->options.workers / (b->cpu ? 256 : 16);
-  return items < 256 ? 256 : items;
+  return items < 64 ? 64 : items;
 }
 
 static const char *frees(const form *f) { return f->others ? "others" : "own"; }

@@ -10,9 +10,9 @@ typedef struct pins {
 static const cl_uint sizes[] = {16,  32,  48,  64,  80,  96,   112,  128,  160,  192,
                                 224, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096};
 
-static void row(bench *b, const pins *p, size_t heap_bytes, cl_uint size, size_t blocks, double live,
-                cl_uint wrong) {
-  bench_add(b, "xmc", "pin", "pin", BENCH_FILL_ITEMS, size, (double)blocks * size / (double)heap_bytes, wrong,
+static void row(bench *b, const pins *p, size_t heap_bytes, cl_uint size, size_t items, size_t blocks,
+                double live, cl_uint wrong) {
+  bench_add(b, "xmc", "pin", "pin", items, size, (double)blocks * size / (double)heap_bytes, wrong,
             "pinned=%u;one_in=%u;order=%s;heap=%zu;live=%.4f;bad=%u", p->bytes, p->one_in,
             p->random ? "random" : "regular", heap_bytes, live, wrong);
 }
@@ -54,10 +54,11 @@ static int pin_rows(bench *b, const pins *p, xmc_heap heap, size_t heap_bytes) {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     cl_uint failed = 0;
     bench_begin("pin: 1 in %u blocks of %u bytes stays, then %u bytes", p->one_in, p->bytes, sizes[i]);
+    other.items = bench_fill_items(heap_bytes / sizes[i]);
     BENCH_TRY(bench_fill_run(&other, sizes[i], sizes[i], &failed, &wrong));
     if (i + 1 == sizeof sizes / sizeof *sizes)
       BENCH_TRY(bench_fill_check(&kept, &wrong));
-    row(b, p, heap_bytes, sizes[i], other.handed - failed, live, wrong);
+    row(b, p, heap_bytes, sizes[i], other.items, other.handed - failed, live, wrong);
     BENCH_TRY(bench_fill_empty(&other, NULL));
   }
   BENCH_TRY(bench_fill_empty(&kept, NULL));

@@ -25,7 +25,7 @@ static int oom_row(bench *b, xmc_heap heap, size_t bytes, cl_uint size, int used
   handed = o.handed - failed;
   BENCH_TRY(bench_fill_empty(&o, &free_ms));
   share = (double)handed * size / (double)bytes;
-  bench_add(b, "xmc", "W5util", used ? "W5used" : "W5util", BENCH_FILL_ITEMS, size, share, wrong,
+  bench_add(b, "xmc", "W5util", used ? "W5used" : "W5util", o.items, size, share, wrong,
             "heap=%zu;state=%s;kernels=%zu;stop=half_failed;refused=%u;free_s=%.4f;s=%.4f", bytes,
             used ? "used" : "fresh", o.kernels, failed, free_ms / 1e3, o.ms / 1e3);
 cleanup:

@@ -1,12 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* Sizes that drift: about as much is live all the time, blocks live for random times, and the sizes asked for drift: a phase of
  * small blocks, of middle ones, of up to 9.5 KB, of up to 40 KB, and again. Memory that one phase frees must serve the
- * next one. */
+ * next one. Three further patterns have blocks of up to 60 KB. With arguments all patterns run at another size, with a line a phase:
+ * ageing_drift HEAP_MIB LIVE_MIB OPERATIONS. */
 #include "yardstick.h"
 
 enum { MOST_BLOCKS = 400000, PHASES = 10 };
 
+/* Sizes of four phases: half of a phase's blocks have 64 sizes from `base` on, the others up to `spread` more. With several threads
+ * each operation is the next one's, and each thread is a phase ahead of the one before. */
+typedef struct pattern {
+  const char *name;
+  uint32_t base[4], spread[4], threads;
+} pattern;
+
+static const pattern patterns[] = {
+    {"small, middle, up to 9.5 KB, 40 KB", {64, 16, 200, 1500}, {40000, 300, 1000, 8000}, 1},
+    {"small ones by turns with up to 60 KB", {16, 20000, 48, 30000}, {48, 40000, 200, 30000}, 1},
+    {"each phase larger by a magnitude", {16, 128, 1024, 8192}, {112, 896, 7168, 52000}, 1},
+    {"8 threads, each in another phase", {1500, 16, 4000, 200}, {58000, 240, 8000, 3000}, 8},
+};
+enum { PATTERNS = sizeof patterns / sizeof *patterns };
+
 typedef struct life {
+  const pattern *pattern;
   xmcHeap *heap;
   uint64_t seed;
   uint64_t live, target; /* bytes, as asked for */
@@ -17,9 +34,9 @@ typedef struct life {
 } life;
 
 static uint32_t some_size(life *l, uint32_t phase) {
-  static const uint32_t base[] = {64, 16, 200, 1500}, spread[] = {40000, 300, 1000, 8000};
-  uint32_t size = base[phase % 4] + (uint32_t)(core_random(&l->seed) % spread[phase % 4]);
-  return core_random(&l->seed) % 2 ? base[phase % 4] + (uint32_t)(core_random(&l->seed) % 64) : size;
+  uint32_t base = l->pattern->base[phase % 4], spread = l->pattern->spread[phase % 4];
+  uint32_t size = base + (uint32_t)(core_random(&l->seed) % spread);
+  return core_random(&l->seed) % 2 ? base + (uint32_t)(core_random(&l->seed) % 64) : size;
 }
 
 static void step(life *l, uint32_t phase) {
@@ -53,10 +70,12 @@ static void tell(life *l, uint32_t phase, double accesses, uint64_t refused) {
 }
 
 /* Lives for so many operations in a heap of which `live_mib` MiB are live. */
-static life *age(uint32_t heap_mib, uint32_t live_mib, uint32_t operations, int talk, uint64_t *most_steps) {
+static life *age(const pattern *p, uint32_t heap_mib, uint32_t live_mib, uint32_t operations, int talk,
+                 uint64_t *most_steps) {
   static life l;
   uint32_t i, phase;
   memset(&l, 0, sizeof l);
+  l.pattern = p;
   l.heap = yardstick_heap((size_t)heap_mib << 20);
   l.target = (uint64_t)live_mib << 20;
   l.seed = 88172645463325252u;
@@ -64,8 +83,11 @@ static life *age(uint32_t heap_mib, uint32_t live_mib, uint32_t operations, int 
   for (phase = 1; phase <= PHASES; phase++) {
     uint64_t before = l.refused;
     yardstick_steps = 0;
-    for (i = 0; i < operations / PHASES; i++)
-      step(&l, phase);
+    for (i = 0; i < operations / PHASES; i++) {
+      uint32_t thread = i % p->threads;
+      yardstick_thread = 1 + thread;
+      step(&l, phase + thread);
+    }
     if (yardstick_steps > *most_steps)
       *most_steps = yardstick_steps;
     if (talk)
@@ -85,11 +107,12 @@ static void end(life *l) {
   yardstick_end(l->heap);
 }
 
-static void measure(uint32_t heap_mib, uint32_t live_mib, uint32_t operations, uint64_t most_refused,
-                    uint64_t most_steps) {
+static void measure(const pattern *p, uint32_t heap_mib, uint32_t live_mib, uint32_t operations,
+                    uint64_t most_refused, uint64_t most_steps) {
   uint64_t steps;
   char name[128];
-  life *l = age(heap_mib, live_mib, operations, 1, &steps);
+  life *l = age(p, heap_mib, live_mib, operations, 1, &steps);
+  printf("%s:\n", p->name);
   snprintf(name, sizeof name, "%u MiB live of %u, %u operations: refused", live_mib, heap_mib, operations);
   yardstick_most(name, l->refused, most_refused);
   yardstick_most("  accesses of an operation in the worst phase", steps, most_steps);
@@ -102,7 +125,7 @@ static void least_heap(uint32_t live_mib, uint32_t operations, uint32_t most_mib
   uint64_t steps, refused;
   char name[128];
   do {
-    life *l = age(mib += 4, live_mib, operations, 0, &steps);
+    life *l = age(patterns, mib += 4, live_mib, operations, 0, &steps);
     refused = l->refused;
     end(l);
   } while (refused);
@@ -110,9 +133,19 @@ static void least_heap(uint32_t live_mib, uint32_t operations, uint32_t most_mib
   yardstick_most(name, mib, most_mib);
 }
 
-int main(void) {
-  measure(64, 32, 10000000, 375000, 40);
-  measure(72, 32, 30000000, 0, 20);
+int main(int argc, char **argv) {
+  uint32_t i;
+  if (argc == 4) {
+    for (i = 0; i < PATTERNS; i++)
+      measure(&patterns[i], (uint32_t)atoi(argv[1]), (uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]), 0,
+              ~0u);
+    return yardstick_failed;
+  }
+  measure(patterns, 64, 32, 10000000, 375000, 40);
+  measure(patterns, 72, 32, 30000000, 0, 20);
+  /* The phases of the second are too short for the blocks of the one before to be gone when larger ones come. */
+  for (i = 1; i < PATTERNS; i++)
+    measure(&patterns[i], 20, 8, 2000000, i == 2 ? 110000 : 0, 40);
   least_heap(16, 3000000, 48);
   return yardstick_failed;
 }
