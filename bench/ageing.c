@@ -21,7 +21,8 @@ typedef struct run {
   uint32_t **places;
   uint32_t item_count, place_count;
   unsigned threads, phase; /* the last phase frees all */
-  int others, stopped;
+  const ageing_form *form;
+  int stopped;
   pthread_barrier_t start, done;
   unsigned long refused, wrong; /* atomic, as is the rest */
   uint64_t balance;             /* tags written less tags found */
@@ -55,7 +56,7 @@ static void free_one(run *r, item *it, uint32_t seed, counts *c) {
   uint32_t **at = &it->blocks[(seed >> 4) % it->count], *p = *at, bytes = bytes_of(p);
   it->live -= bytes < it->live ? bytes : it->live;
   *at = it->blocks[--it->count];
-  if (r->others)
+  if (r->form->others)
     p = __atomic_exchange_n(&r->places[bench_hash(seed) & (r->place_count - 1)], p, __ATOMIC_ACQ_REL);
   consume(r, p, c);
 }
@@ -128,6 +129,8 @@ static void phases(run *r) {
     result->refused[r->phase] = r->refused;
     for (uint32_t i = 0; i < r->item_count; i++)
       result->live[r->phase] += r->items[i].live;
+    if (r->refused && r->form->stops)
+      r->phase = BENCH_AGEING_PHASES - 1;
   }
   result->wrong = r->wrong + (r->balance != 0);
 }
@@ -138,17 +141,17 @@ static void *table(size_t bytes) {
   return p == MAP_FAILED ? NULL : p;
 }
 
-int ageing_run(const ageing_allocator *allocator, uint32_t items, unsigned threads, int others,
+int ageing_run(const ageing_allocator *allocator, uint32_t items, const ageing_form *form,
                void (*ready)(void *data), void *data, ageing_result *result) {
   static worker workers[MOST_THREADS];
-  run r = {.allocator = allocator, .result = result, .item_count = items, .others = others};
+  run r = {.allocator = allocator, .result = result, .item_count = items, .form = form};
   size_t item_bytes = items * sizeof *r.items, place_bytes;
   r.place_count = ageing_places(items);
   place_bytes = r.place_count * sizeof *r.places;
   r.items = table(item_bytes);
   r.places = table(place_bytes);
   memset(result, 0, sizeof *result);
-  r.threads = threads < MOST_THREADS ? threads : MOST_THREADS;
+  r.threads = form->threads < MOST_THREADS ? form->threads : MOST_THREADS;
   pthread_barrier_init(&r.start, NULL, r.threads + 1);
   pthread_barrier_init(&r.done, NULL, r.threads + 1);
   if (r.items == NULL || r.places == NULL)

@@ -15,15 +15,22 @@ typedef struct ageing_result {
       wrong; /* blocks that did not hold what was written; 1 more if they were not freed once each */
 } ageing_result;
 
+/* Who runs the program, who frees, and for how long */
+typedef struct ageing_form {
+  unsigned threads; /* of the host; xmc-bench: 0: the device's work-items */
+  int others;       /* frees by other work-items than those that allocated */
+  int stops;        /* no further phase once requests were refused */
+} ageing_form;
+
 typedef struct ageing_allocator {
   void *(*allocate)(void *heap, size_t bytes);
   void (*release)(void *heap, void *block);
   void *heap;
 } ageing_allocator;
 
-/* Runs all phases with `threads` threads, each of which takes an equal run of `items` work-items, and frees all blocks. `ready`, if it is not
- * NULL, is called when all threads and tables are there, before the first block. 0, or 1: no memory for the tables. */
-int ageing_run(const ageing_allocator *allocator, uint32_t items, unsigned threads, int others,
+/* Runs the phases with form->threads threads, each of which takes an equal run of `items` work-items, and frees all blocks. `ready`, if
+ * it is not NULL, is called when all threads and tables are there, before the first block. 0, or 1: no memory for the tables. */
+int ageing_run(const ageing_allocator *allocator, uint32_t items, const ageing_form *form,
                void (*ready)(void *data), void *data, ageing_result *result);
 
 /* Places by which `items` work-items hand over blocks: a power of two. */

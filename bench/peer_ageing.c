@@ -33,11 +33,12 @@ static void remember(void *data) { *(size_t *)data = memory("VmRSS"); }
 /* A process has one peak, so xmc-bench gives it one case of this workload. */
 void peer_ageing(const peer_options *o, const peer_case *c) {
   const ageing_allocator allocator = {allocate, release, NULL};
+  const ageing_form form = {.threads = c->lanes, .others = c->others};
   ageing_result result;
   size_t before = 0, peak, limit = c->count * BENCH_AGEING_LIVE;
   double ms = 0;
   unsigned long refused = 0;
-  if (ageing_run(&allocator, (uint32_t)c->count, c->lanes, c->others, remember, &before, &result))
+  if (ageing_run(&allocator, (uint32_t)c->count, &form, remember, &before, &result))
     return;
   peak = memory("VmHWM");
   peak -= before < peak ? before : peak;

@@ -4,12 +4,6 @@
 #include "bench.h"
 #include <stdlib.h>
 
-/* Who runs the program, and who frees */
-typedef struct form {
-  unsigned threads; /* of the host; 0: the device's work-items */
-  int others;       /* frees by other work-items than those that allocated */
-} form;
-
 /* Heaps, by how many times the bytes that may be live they have: 512 MiB may be live on a GPU unless --workers says otherwise */
 static const double heaps[] = {1.5, 2, 2.25, 2.5, 3, 5};
 enum { HEAPS = sizeof heaps / sizeof *heaps, STEPS = 5 };
@@ -19,7 +13,7 @@ static size_t item_count(const bench *b) {
   return items < 64 ? 64 : items;
 }
 
-static const char *frees(const form *f) { return f->others ? "others" : "own"; }
+static const char *frees(const ageing_form *f) { return f->others ? "others" : "own"; }
 
 /* ---- by the device ---- */
 
@@ -92,14 +86,14 @@ cleanup:
   return status;
 }
 
-static int by_device(bench *b, xmc_heap heap, const form *f, size_t items, ageing_result *result) {
+static int by_device(bench *b, xmc_heap heap, const ageing_form *f, size_t items, ageing_result *result) {
   int status = 0;
   cl_uint counters[2], before = 0, mask;
   tables t;
   BENCH_TRY(tables_open(&t, b, heap, items));
   mask = (cl_uint)t.place_count - 1;
   BENCH_TRY(bench_counters_clear(b));
-  for (cl_uint phase = 0; phase < BENCH_AGEING_PHASES; phase++) {
+  for (cl_uint phase = 0; phase < BENCH_AGEING_PHASES && !(f->stops && before); phase++) {
     BENCH_TRY(bench_arguments(t.age, "hmmmuuumm", heap, t.refs, t.state, t.places, mask, (cl_uint)f->others,
                               phase, t.tally, b->counters));
     BENCH_TRY(bench_launch(b, t.age, items, &result->ms[phase]));
@@ -124,11 +118,11 @@ cleanup:
 static void *host_allocate(void *heap, size_t bytes) { return xmcHostMalloc(heap, bytes, NULL); }
 static void host_release(void *heap, void *block) { xmcHostFree(heap, block); }
 
-static int by_host(bench *b, xmc_heap heap, const form *f, size_t items, ageing_result *result) {
+static int by_host(bench *b, xmc_heap heap, const ageing_form *f, size_t items, ageing_result *result) {
   const ageing_allocator allocator = {host_allocate, host_release, heap};
   int status = 0;
   BENCH_CL(xmcMapHeap(heap, b->queue));
-  status = ageing_run(&allocator, (uint32_t)items, f->threads, f->others, NULL, NULL, result);
+  status = ageing_run(&allocator, (uint32_t)items, f, NULL, NULL, result);
   BENCH_CL(xmcUnmapHeap(heap, b->queue));
 cleanup:
   return status;
@@ -144,7 +138,7 @@ static unsigned long refusals(const ageing_result *r) {
 }
 
 /* Runs the program on a heap of its own, which is checked when all is freed. */
-static int age(bench *b, const form *f, double times, ageing_result *result, size_t *bytes) {
+static int age(bench *b, const ageing_form *f, double times, ageing_result *result, size_t *bytes) {
   size_t items = item_count(b);
   xmc_heap heap;
   int status;
@@ -160,7 +154,7 @@ static int age(bench *b, const form *f, double times, ageing_result *result, siz
 }
 
 /* A line a phase by the device, and one for all phases. Refused requests are what is measured, not failures of the row. */
-static void add_rows(bench *b, const form *f, double times, size_t bytes, const ageing_result *r) {
+static void add_rows(bench *b, const ageing_form *f, double times, size_t bytes, const ageing_result *r) {
   size_t items = item_count(b), operations = items * BENCH_AGEING_ROUNDS, most_live = 0;
   double ms = 0;
   char threads[32] = "";
@@ -181,14 +175,15 @@ static void add_rows(bench *b, const form *f, double times, size_t bytes, const 
 
 /* The smallest heap in which nothing is refused, between one that refused and one that did not: on a line where more memory may
  * once refuse more, the border that so many halvings find. */
-static int least_heap(bench *b, const form *f, double refuses, double serves) {
+static int least_heap(bench *b, const ageing_form *f, double refuses, double serves) {
+  const ageing_form brief = {.threads = f->threads, .others = f->others, .stops = 1};
   size_t bytes;
   unsigned long wrong = 0;
   char threads[32] = "";
   for (int step = 0; step < STEPS; step++) {
     double times = (refuses + serves) / 2;
     ageing_result result;
-    if (age(b, f, times, &result, &bytes))
+    if (age(b, &brief, times, &result, &bytes))
       return 1;
     wrong += result.wrong;
     if (refusals(&result))
@@ -204,7 +199,7 @@ static int least_heap(bench *b, const form *f, double refuses, double serves) {
   return 0;
 }
 
-static int run_form(bench *b, const form *f) {
+static int run_form(bench *b, const ageing_form *f) {
   double refuses = 1, serves = 0;
   for (int i = 0; i < HEAPS; i++) {
     ageing_result result;
@@ -229,7 +224,7 @@ static int run_form(bench *b, const form *f) {
 }
 
 int bench_run_ageing(bench *b) {
-  static const form forms[] = {{0, 0}, {0, 1}, {1, 0}, {1, 1}, {8, 0}, {8, 1}};
+  static const ageing_form forms[] = {{0, 0, 0}, {0, 1, 0}, {1, 0, 0}, {1, 1, 0}, {8, 0, 0}, {8, 1, 0}};
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
     if ((forms[i].threads == 0 || b->cpu) && run_form(b, &forms[i]))
       return 1;

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-enum { HOST_THREADS = 8, MOST_REQUESTS = 64, REFUSED = 8, ROUNDS = 16 };
+enum { HOST_THREADS = 8, MOST_REQUESTS = 16, REFUSED = 8, ROUNDS = 16 };
 
 typedef struct full {
   bench *b;
