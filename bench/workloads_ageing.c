@@ -15,6 +15,15 @@ static size_t item_count(const bench *b) {
 
 static const char *frees(const ageing_form *f) { return f->others ? "others" : "own"; }
 
+/* The form as a row's parameters */
+static const char *parameters(const ageing_form *f) {
+  static char text[48];
+  int used = snprintf(text, sizeof text, "frees=%s;", frees(f));
+  if (f->threads)
+    snprintf(text + used, sizeof text - (size_t)used, "host_threads=%u;", f->threads);
+  return text;
+}
+
 /* ---- by the device ---- */
 
 typedef struct tables {
@@ -157,29 +166,25 @@ static int age(bench *b, const ageing_form *f, double times, ageing_result *resu
 static void add_rows(bench *b, const ageing_form *f, double times, size_t bytes, const ageing_result *r) {
   size_t items = item_count(b), operations = items * BENCH_AGEING_ROUNDS, most_live = 0;
   double ms = 0;
-  char threads[32] = "";
-  if (f->threads)
-    snprintf(threads, sizeof threads, "host_threads=%u;", f->threads);
   for (unsigned p = 0; p < BENCH_AGEING_PHASES; p++) {
     ms += r->ms[p];
     most_live = r->live[p] > most_live ? r->live[p] : most_live;
     if (!f->threads)
       bench_add(b, "xmc", "ageing", "ageing", items, BENCH_AGEING_LIVE, r->ms[p], 0,
-                "frees=%s;times=%.3f;phase=%u;refused=%lu;operations=%zu;live=%zu;heap=%zu", frees(f), times,
-                p, r->refused[p], operations, r->live[p], bytes);
+                "%stimes=%.3f;phase=%u;refused=%lu;operations=%zu;live=%zu;heap=%zu", parameters(f), times, p,
+                r->refused[p], operations, r->live[p], bytes);
   }
   bench_add(b, "xmc", "ageing", "ageing", items, BENCH_AGEING_LIVE, ms, r->wrong,
-            "frees=%s;%stimes=%.3f;phase=all;refused=%lu;operations=%zu;live=%zu;heap=%zu;bad=%lu", frees(f),
-            threads, times, refusals(r), BENCH_AGEING_PHASES * operations, most_live, bytes, r->wrong);
+            "%stimes=%.3f;phase=all;refused=%lu;operations=%zu;live=%zu;heap=%zu;bad=%lu", parameters(f),
+            times, refusals(r), BENCH_AGEING_PHASES * operations, most_live, bytes, r->wrong);
 }
 
-/* The smallest heap in which nothing is refused, between one that refused and one that did not: on a line where more memory may
- * once refuse more, the border that so many halvings find. */
+/* The smallest heap in which nothing is refused: halves STEPS times between a heap that refused and a larger one that did not, as
+ * if more memory always served at least as well. */
 static int least_heap(bench *b, const ageing_form *f, double refuses, double serves) {
   const ageing_form brief = {.threads = f->threads, .others = f->others, .stops = 1};
   size_t bytes;
   unsigned long wrong = 0;
-  char threads[32] = "";
   for (int step = 0; step < STEPS; step++) {
     double times = (refuses + serves) / 2;
     ageing_result result;
@@ -191,11 +196,8 @@ static int least_heap(bench *b, const ageing_form *f, double refuses, double ser
     else
       serves = times;
   }
-  if (f->threads)
-    snprintf(threads, sizeof threads, "host_threads=%u;", f->threads);
   bench_add(b, "xmc", "ageingleast", f->threads ? "ageingpeak" : "ageingleast", item_count(b),
-            BENCH_AGEING_LIVE, serves, wrong, "frees=%s;%srefuses=%.3f;steps=%d", frees(f), threads, refuses,
-            STEPS);
+            BENCH_AGEING_LIVE, serves, wrong, "%srefuses=%.3f;steps=%d", parameters(f), refuses, STEPS);
   return 0;
 }
 
@@ -226,7 +228,8 @@ static int run_form(bench *b, const ageing_form *f) {
 int bench_run_ageing(bench *b) {
   static const ageing_form forms[] = {{0, 0, 0}, {0, 1, 0}, {1, 0, 0}, {1, 1, 0}, {8, 0, 0}, {8, 1, 0}};
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-    if ((forms[i].threads == 0 || b->cpu) && run_form(b, &forms[i]))
-      return 1;
+    if ((forms[i].threads == 0 || b->cpu) &&
+        (run_form(b, &forms[i]) || (b->options.csv && bench_write_csv(b, b->options.csv))))
+      return 1; /* the rows so far are there for whoever does not wait for all forms */
   return 0;
 }
