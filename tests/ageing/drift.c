@@ -16,7 +16,7 @@ typedef struct pattern {
 
 static const pattern patterns[] = {
     {"small, middle, up to 9.5 KB, 40 KB", {64, 16, 200, 1500}, {40000, 300, 1000, 8000}, 1},
-    {"small ones by turns with up to 60 KB", {16, 20000, 48, 30000}, {48, 40000, 200, 30000}, 1},
+    {"small ones alternating with up to 60 KB", {16, 20000, 48, 30000}, {48, 40000, 200, 30000}, 1},
     {"each phase larger by a magnitude", {16, 128, 1024, 8192}, {112, 896, 7168, 52000}, 1},
     {"8 threads, each in another phase", {1500, 16, 4000, 200}, {58000, 240, 8000, 3000}, 8},
 };
