@@ -211,6 +211,8 @@ static int run_form(bench *b, const ageing_form *f) {
     if (age(b, f, heaps[i], &result, &bytes))
       return 1;
     add_rows(b, f, heaps[i], bytes, &result);
+    if (b->options.csv && bench_write_csv(b, b->options.csv)) /* for whoever does not wait to the end */
+      return 1;
     if (refusals(&result)) {
       refuses = heaps[i];
       serves = 0;
@@ -228,8 +230,7 @@ static int run_form(bench *b, const ageing_form *f) {
 int bench_run_ageing(bench *b) {
   static const ageing_form forms[] = {{0, 0, 0}, {0, 1, 0}, {1, 0, 0}, {1, 1, 0}, {8, 0, 0}, {8, 1, 0}};
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-    if ((forms[i].threads == 0 || b->cpu) &&
-        (run_form(b, &forms[i]) || (b->options.csv && bench_write_csv(b, b->options.csv))))
-      return 1; /* the rows so far are there for whoever does not wait for all forms */
+    if ((forms[i].threads == 0 || b->cpu) && run_form(b, &forms[i]))
+      return 1;
   return 0;
 }
