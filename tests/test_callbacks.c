@@ -3,7 +3,7 @@
  * heap: use it, change it, release it. What it is told is the heap as it was when the call began. */
 #include "support/harness.h"
 
-enum { HEAP = 16 << 20, BLOCKS = 9, LEVELS = XMC_DEBUG_MAX + 1 };
+enum { HEAP = 48 << 20, BLOCKS = 9, LEVELS = XMC_DEBUG_MAX + 1 };
 static const cl_ulong sizes[BLOCKS] = {100, 200000, 1500000, 300, 9000, 1500000, 5000, 3000000, 40};
 
 typedef struct listing {

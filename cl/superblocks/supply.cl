@@ -30,9 +30,6 @@
 #include "whole.cl"
 
 /* Fields of the geometry by loads that are issued where they stand, if by any */
-XMC_FN xmc_u64 xmc_fixed_data(XMC_GLOBAL xmcHeap *heap) {
-  return XMC_GEOMETRY ? xmc_heap_data(heap) : xmc_load_fixed64(&heap->data);
-}
 XMC_FN xmc_u64 xmc_fixed_words(XMC_GLOBAL xmcHeap *heap) {
   return XMC_GEOMETRY ? xmc_heap_words(heap) : xmc_load_fixed64(&heap->words);
 }

@@ -79,7 +79,8 @@ static int has_backing(const test_device *d, cl_uint backing) {
 }
 
 /* The short form keeps the default configuration, and of the others one, or two of a test that is to run under all
- * combinations: the next ones at each `turn`, so that the tests of a program have all of them together. */
+ * combinations: the next ones at each `turn`, so that the tests of a program have all of them together. On GPUs, whose
+ * compilers take long, all tests of a program have the same others. */
 static size_t deal_configs(test_config *configs, size_t n, size_t keep, size_t turn) {
   test_config all[MAX_CONFIGS];
   size_t i;
@@ -203,7 +204,8 @@ int test_main(const char *topic, const test_case *cases, size_t count, int argc,
   for (d = 0; d < device_count; d++)
     for (i = 0; i < count; i++) {
       test_config configs[MAX_CONFIGS];
-      size_t config_count = list_configs(&devices[d], cases[i].spread, turn + i, configs);
+      size_t config_count =
+          list_configs(&devices[d], cases[i].spread, turn + (devices[d].gpu ? 0 : i), configs);
       for (c = 0; c < config_count; c++) {
         plans[n].device = &devices[d];
         plans[n].config = configs[c];
