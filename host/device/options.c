@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void xmc_add_option(char *options, const char *option) {
+void xmc_add_option(char *options, const char *option) {
   size_t used = strlen(options);
   snprintf(options + used, XMC_OPTIONS_BYTES - used, "%s%s", used ? " " : "", option);
 }

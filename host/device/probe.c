@@ -54,7 +54,8 @@ static int xmc_path_works(const xmc_bench *bench, const char *std, const char *p
   if (!xmc_atomics_work(bench, options) || (probe->simt && !xmc_lanes_work(bench, options)) ||
       !xmc_pair_works(bench, &plain, options))
     return 0;
-  xmc_say(probe, "  builds and computes right: taken");
+  xmc_say(probe, "  builds%s and computes right: taken",
+          probe->scalar_calls ? ", malloc without optimisation," : "");
   return 1;
 }
 

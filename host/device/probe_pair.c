@@ -88,6 +88,8 @@ int xmc_pair_works(const xmc_bench *bench, const xmc_settings *settings, const c
   }
   snprintf(own, sizeof own, "%s", options);
   xmc_write_own_places(&header, probe, own);
+  if (probe->scalar_calls) /* optimising, Intel's compiler for CPUs takes ten times as long */
+    xmc_add_option(own, "-cl-opt-disable");
   program = xmc_build_pair(bench, own);
   if (!program)
     return 0;

@@ -104,6 +104,9 @@ typedef struct xmc_settings {
 /* Writes the build options to `options`, XMC_OPTIONS_BYTES long. */
 void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, char *options);
 
+/* Appends one option, after a blank. */
+void xmc_add_option(char *options, const char *option);
+
 /* Appends what programs for heaps with own places, or without, are built with. */
 void xmc_write_own_places(const xmcHeap *header, const xmc_probe *probe, char *options);
 
