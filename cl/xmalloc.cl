@@ -99,7 +99,7 @@ XMC_CALL_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL
 }
 
 /* The whole of xmcMalloc where each work-item is served alone */
-XMC_COLD_FN XMC_GLOBAL char *xmc_malloc_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
+XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
   XMC_GLOBAL char *block = 0;
   xmc_view view;
   xmc_u32 cls;
@@ -149,7 +149,7 @@ XMC_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
 }
 
 /* The whole of xmcFree */
-XMC_COLD_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr) {
+XMC_HOT_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr) {
   xmc_map_view view;
   xmc_place place;
   if (!XMC_GEOMETRY)
@@ -223,8 +223,8 @@ XMC_FN int xmc_pages_resize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size
 }
 
 /* A block's contents in a new block of `size` bytes, or where they are; NULL if there is no room. `old`: its usable bytes */
-XMC_COLD_FN XMC_GLOBAL void *xmc_move_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr,
-                                            size_t old, size_t size) {
+XMC_HOT_FN XMC_GLOBAL void *xmc_move_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr,
+                                           size_t old, size_t size) {
   XMC_GLOBAL xmc_u64 *from = (XMC_GLOBAL xmc_u64 *)ptr, *to;
   int pages = old > XMC_MAX_CLASS_BYTES; /* a block of whole pages */
   size_t i;

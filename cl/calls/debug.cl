@@ -46,7 +46,7 @@ typedef XMC_GLOBAL xmc_debug_header *xmc_debug_at;
 
 /* ---- bytes ---- */
 
-XMC_COLD_FN void xmc_debug_fill(XMC_GLOBAL char *at, xmc_u64 bytes, xmc_u32 byte) {
+XMC_HOT_FN void xmc_debug_fill(XMC_GLOBAL char *at, xmc_u64 bytes, xmc_u32 byte) {
   xmc_u64 word = byte * 0x0101010101010101u;
   for (; bytes && ((size_t)at & 7u); at++, bytes--)
     *at = (char)byte;
@@ -58,7 +58,7 @@ XMC_COLD_FN void xmc_debug_fill(XMC_GLOBAL char *at, xmc_u64 bytes, xmc_u32 byte
 
 #if XMC_DEBUG >= 2
 /* Are these bytes as they were filled? */
-XMC_COLD_FN int xmc_debug_is_filled(XMC_GLOBAL const char *at, xmc_u64 bytes, xmc_u32 byte) {
+XMC_HOT_FN int xmc_debug_is_filled(XMC_GLOBAL const char *at, xmc_u64 bytes, xmc_u32 byte) {
   xmc_u64 word = byte * 0x0101010101010101u, wrong = 0;
   for (; bytes && ((size_t)at & 7u); at++, bytes--)
     wrong |= (xmc_u64)(*at ^ (char)byte);

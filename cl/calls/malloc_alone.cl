@@ -90,8 +90,8 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc
 }
 
 /* A run of pages as one block, its address a multiple of `align` pages, or XMC_NONE. */
-XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages,
-                                           xmc_u32 align) {
+XMC_HOT_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages,
+                                          xmc_u32 align) {
   XMC_AFRESH64(heap);
   xmc_u32 at = 0;
   xmc_u64 mask = 0;

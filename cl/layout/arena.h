@@ -107,7 +107,11 @@ typedef uint xmc_u32;
 typedef ulong xmc_u64;
 #define XMC_GLOBAL __global
 #ifndef XMC_FN
+#if defined(XMC_SCALAR_CALLS) && XMC_SCALAR_CALLS /* platform/platform.h */
+#define XMC_FN static inline __attribute__((always_inline))
+#else
 #define XMC_FN static inline
+#endif
 #endif
 #else
 #include <stddef.h>

@@ -121,15 +121,34 @@
 #define XMC_OWN(x) ((void)0)
 #endif
 
+/* Intel's runtime for CPUs makes variants of functions for several work-items at a time, in which these run through every branch together:
+ * a pair of malloc and free took over 30 times as long (bench/experiments.md). It makes none of functions that are not to be optimised, which
+ * are called for one work-item after the other. The host library sets XMC_SCALAR_CALLS there. XMC_SCALAR_FN: what stands between a kernel
+ * and what it calls for each work-item alone. XMC_APART_FN: what is called and need not be fast: programs so build in half the time;
+ * what such a function calls in turn must be put into it (XMC_FN in layout/arena.h), or it would be optimised all the same. */
+#ifndef XMC_SCALAR_CALLS
+#define XMC_SCALAR_CALLS 0
+#endif
+#if XMC_SCALAR_CALLS
+#define XMC_SCALAR_FN static __attribute__((noinline, optnone, unused))
+#define XMC_APART_FN static __attribute__((noinline, optnone, unused))
+#else
+#define XMC_SCALAR_FN XMC_FN
+#define XMC_APART_FN static __attribute__((noinline, unused))
+#endif
 /* Functions off the fast path. On CPU devices they are called: a kernel with all of them in every place that
  * allocates takes minutes to compile. PoCL inlines every function that asks for a work-item's id, and all of its callers up to
  * the kernel, so only the public calls ask, and hand the answer down as `me`. On NVIDIA's and AMD's GPUs calls cost more registers than
  * they save. Where lanes are those of OpenCL's sub-groups they are called, too: Intel's compiler for CPUs takes no large function for
- * several work-items at a time, and a sub-group's calls in one that it takes for each alone end the program. */
+ * several work-items at a time, and a sub-group's calls in one that it takes for each alone end the program.
+ * XMC_HOT_FN: where these are called, so are the functions that serve most requests and those that walk through bytes; but they are optimised
+ * everywhere. */
 #if XMC_SIMT && (XMC_NVIDIA || XMC_AMDGCN) && !XMC_DEBUG
 #define XMC_COLD_FN XMC_FN
+#define XMC_HOT_FN XMC_FN
 #else
-#define XMC_COLD_FN static __attribute__((noinline, unused))
+#define XMC_COLD_FN XMC_APART_FN
+#define XMC_HOT_FN static __attribute__((noinline, unused))
 #endif
 /* Cold functions that are called on NVIDIA as well, where a program so has them once. Each was chosen by its effect: the public calls
  * keep their registers (tests/code_size), and nothing is slower. A call from where many values are alive, or one that most
@@ -141,22 +160,10 @@
 #define XMC_CALL_FN static __attribute__((noinline, unused))
 #endif
 #endif
-/* Between a kernel and what it calls for each work-item alone. Intel's runtime for CPUs makes variants of functions for several work-items
- * at a time, in which these run through every branch together: a pair of malloc and free took over 30 times as long (bench/experiments.md). It makes none of
- * functions that are not to be optimised, which are called for one work-item after the other. The host library sets
- * XMC_SCALAR_CALLS there. */
-#ifndef XMC_SCALAR_CALLS
-#define XMC_SCALAR_CALLS 0
-#endif
-#if XMC_SCALAR_CALLS
-#define XMC_SCALAR_FN static __attribute__((noinline, optnone, unused))
-#else
-#define XMC_SCALAR_FN XMC_FN
-#endif
 /* A part of one other function, which stands by itself for its readers only: compilers must put it there. */
 #define XMC_PART_FN static inline __attribute__((always_inline))
 /* Debug calls, which would take compilers minutes to put into every place that allocates. */
-#define XMC_DEBUG_FN static __attribute__((noinline, unused))
+#define XMC_DEBUG_FN XMC_APART_FN
 
 #if !XMC_OPENCL
 #include "host.h"

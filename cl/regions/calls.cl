@@ -21,7 +21,7 @@ XMC_API xmcRegion xmcRegionCreateFor(XMC_GLOBAL xmcHeap *heap, xmc_u32 sub_group
   XMC_OWN(heap);
   if (!xmc_heap_is_ours(heap))
     return 0;
-  region = xmc_region_create(heap, xmc_caller(), xmc_region_log_for(sub_groups));
+  region = xmc_region_create(heap, xmc_caller(), sub_groups);
   if (!region)
     xmc_count_failure(heap, XMC_REGION_PAGES * XMC_PAGE_BYTES);
   return region;

@@ -75,10 +75,13 @@ XMC_FN void xmc_region_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion reg
   }
 }
 
-XMC_COLD_FN xmcRegion xmc_region_create(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 log) {
+/* Called, with the loops that it needs: in a work-group of one, PoCL 7.1 runs what stands before a barrier that only some paths
+ * reach twice, and makes such barriers itself, in loops that a kernel has in one of its branches (include/README.md, troubleshooting). */
+XMC_COLD_FN xmcRegion xmc_region_create(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 sub_groups) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_region_slot *slots;
   xmc_u32 page = xmc_chunk_take(heap, me, XMC_CLASS_REGION, XMC_REGION_PAGES, 0), tag, i;
+  xmc_u32 log = xmc_region_log_for(sub_groups);
   xmcRegion region;
   if (page == XMC_NONE)
     return 0;

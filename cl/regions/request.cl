@@ -41,8 +41,8 @@ XMC_FN xmc_unit xmc_region_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_map_vie
 
 /* n units for one work-item; XMC_REGION_NO_ROOM or XMC_REGION_BAD. `first`, `place`: as xmc_region_more has them, where it was tried
  * before; else 0 and XMC_REGION_AGAIN */
-XMC_COLD_FN xmc_unit xmc_region_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
-                                      xmc_u32 first, xmc_unit place) {
+XMC_HOT_FN xmc_unit xmc_region_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
+                                     xmc_u32 first, xmc_unit place) {
   xmc_map_view view;
   if (!first && n <= XMC_REGION_MOST_UNITS) {
     xmc_map_view_read(heap, &view);
