@@ -246,6 +246,9 @@ static void open_end(uint32_t i) {
   t.big[i] = NULL;
   all_lanes(get_blocks);
   all_lanes(check_blocks);
+  all_lanes(free_blocks);
+  all_lanes(get_blocks); /* by the short way of a whole sub-group, now that the slots have hints */
+  all_lanes(check_blocks);
 }
 static void free_runs(void) {
   uint32_t i;
