@@ -52,7 +52,19 @@ static void impossible_words(test_env *env) {
   fclose(f);
 }
 
+/* What the host library writes by a queue of its own the next command of any other queue sees. */
+static void writes_are_seen(test_env *env) {
+  xmc_heap heap = test_heap(env, 1 << 20);
+  size_t at = (1 << 20) - 4096;
+  cl_ulong i, seen = 0;
+  for (i = 1; i <= 200; i++) {
+    CL_OK(xmc_arena_write(heap, NULL, at, sizeof i, &i));
+    test_read_arena(env, heap, at, sizeof seen, &seen);
+    assert_int_equal(seen, i);
+  }
+}
+
 int main(int argc, char **argv) {
-  static const test_case cases[] = {TEST(impossible_words, SPREAD_ONE)};
+  static const test_case cases[] = {TEST(impossible_words, SPREAD_ONE), TEST(writes_are_seen, SPREAD_AXES)};
   return test_main("inspect_damage", cases, sizeof cases / sizeof *cases, argc, argv);
 }

@@ -78,8 +78,10 @@ cl_int xmc_arena_read(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xmc
                              NULL);
 }
 
+/* By an event: Intel's runtime for CPUs returns from a blocking write before other queues see what was written. */
 cl_int xmc_arena_write(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xmc_u64 bytes,
                        const void *from) {
+  cl_event written = NULL;
   cl_int status = xmc_arena_begin(heap, &queue, offset, bytes);
   if (status != CL_SUCCESS || bytes == 0)
     return status;
@@ -88,10 +90,16 @@ cl_int xmc_arena_write(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xm
     return CL_SUCCESS;
   }
   if (heap->memory.svm)
-    return clEnqueueSVMMemcpy(queue, CL_TRUE, (char *)heap->memory.svm + offset, from, (size_t)bytes, 0, NULL,
-                              NULL);
-  return clEnqueueWriteBuffer(queue, heap->memory.buffer, CL_TRUE, (size_t)offset, (size_t)bytes, from, 0,
-                              NULL, NULL);
+    status = clEnqueueSVMMemcpy(queue, CL_FALSE, (char *)heap->memory.svm + offset, from, (size_t)bytes, 0,
+                                NULL, &written);
+  else
+    status = clEnqueueWriteBuffer(queue, heap->memory.buffer, CL_FALSE, (size_t)offset, (size_t)bytes, from,
+                                  0, NULL, &written);
+  if (status != CL_SUCCESS)
+    return status;
+  status = clWaitForEvents(1, &written);
+  clReleaseEvent(written);
+  return status;
 }
 
 cl_int xmc_arena_map(xmc_heap heap, cl_command_queue queue, xmcHeap **arena) {

@@ -252,6 +252,7 @@ void test_write_arena(test_env *env, xmc_heap heap, size_t offset, size_t bytes,
   } else {
     CL_OK(clEnqueueSVMMemcpy(env->queue, CL_TRUE, svm + offset, from, bytes, 0, NULL, NULL));
   }
+  CL_OK(clFinish(env->queue)); /* other queues see it (host/heap/arena_io.c) */
 }
 
 xmc_heap_stats test_intact(test_env *env, xmc_heap heap) {
