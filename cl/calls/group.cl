@@ -7,7 +7,7 @@
  *                          runs of pages in one span: whole slabs, and Superblocks of other classes   one CAS
  *   of several classes     class by class, 32 blocks of the active Superblock                         one CAS
  *
- *   pointers               neighbours in a Superblock are released together                           one fetch-or
+ *   pointers               of a Superblock, one of each class at a time, are released together        one fetch-or
  *                          all blocks of a Superblock that nobody answers for: it is retired          one CAS
  *                             its place goes back, with others of that slab                           one fetch-or
  *                             if that are all places of it the slab is retired                        one CAS
@@ -54,11 +54,10 @@ XMC_FN xmc_u32 xmc_group_size(void) {
 #define XMC_GROUP_ALONE 0xfdu  /* served by xmcMalloc */
 #define XMC_GROUP_SERVED 0xfeu /* has its block */
 
-/* Claims n blocks of a class and hands them to the work-items that want it. Those for whom there is none are
+/* Claims n blocks of a class and hands them to the work-items that want it, which `who` names. Those for whom there is none are
  * not marked as served. */
 XMC_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
-                            xmc_u32 cls, xmc_u32 n) {
-  xmc_u32 i = 0;
+                            xmc_u32 cls, const ushort *who, xmc_u32 n) {
   while (n > 0) {
     xmc_claim claim = xmc_blocks_claim_first(heap, me, cls, n < 32u ? n : 32u);
     xmc_u32 take = xmc_claim_mask(claim);
@@ -66,11 +65,9 @@ XMC_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGro
     if (!take)
       return;
     n -= xmc_popcount32(take);
-    for (; take; take &= take - 1u, i++) {
-      while (scratch->cls[i] != cls)
-        i++;
-      scratch->of[i] = first + xmc_lowest32(take) * xmc_class_bytes(cls);
-      scratch->cls[i] = XMC_GROUP_SERVED;
+    for (; take; take &= take - 1u, who++) {
+      scratch->of[*who] = first + xmc_lowest32(take) * xmc_class_bytes(cls);
+      scratch->cls[*who] = XMC_GROUP_SERVED;
     }
   }
 }
@@ -225,8 +222,9 @@ XMC_GROUP_FN void xmc_group_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64
                                    xmc_u32 items) {
   __local xmcGroupScratch *scratch = (__local xmcGroupScratch *)(size_t)at;
   xmc_u64 size = scratch->of[0], other = 0;
-  xmc_u32 i, c, served = 0;
-  ushort wanted[XMC_CLASSES];
+  xmc_u32 i, c, served = 0, first = 0;
+  ushort wanted[XMC_CLASSES], end[XMC_CLASSES],
+      who[XMC_GROUP_MAX]; /* work-items by class, and where each class ends */
   if (!xmc_heap_is_ours(heap)) {
     for (i = 0; i < items; i++)
       scratch->of[i] = 0;
@@ -247,8 +245,15 @@ XMC_GROUP_FN void xmc_group_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64
       if (c < XMC_CLASSES)
         wanted[c]++;
     }
+    for (c = 0; c < XMC_CLASSES; c++) {
+      end[c] = (ushort)first;
+      first += wanted[c];
+    }
+    for (i = 0; i < items; i++)
+      if (scratch->cls[i] < XMC_CLASSES)
+        who[end[scratch->cls[i]]++] = (ushort)i;
     for (c = 0; c < XMC_CLASSES; c++)
-      xmc_group_serve(heap, me, scratch, c, wanted[c]);
+      xmc_group_serve(heap, me, scratch, c, &who[end[c] - wanted[c]], wanted[c]);
   }
   for (i = served; i < items; i++)
     if (!other || scratch->cls[i] != XMC_GROUP_SERVED)

@@ -103,11 +103,28 @@ XMC_FN int xmc_group_retire(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
   return 1;
 }
 
-/* Runs of blocks of one Superblock are one release. Blocks handed out together are neighbours: `next` is where the
- * block after the last one begins, `left` how many of the Superblock follow. */
+/* Blocks of one Superblock that go back together */
+typedef struct xmc_group_part {
+  xmc_u32 id;    /* the Superblock's */
+  xmc_u32 count; /* its blocks, or 0 if its word did not say so */
+  xmc_u32 bits;  /* those that go back, */
+  xmc_u32 lanes; /* and how many pointers were theirs: more than bits if some was freed twice */
+} xmc_group_part;
+
+XMC_FN void xmc_group_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                              xmc_group_part *part, xmc_group_room *room) {
+  if (part->lanes != part->count || part->bits != xmc_count_mask(part->count) ||
+      !xmc_group_retire(heap, me, words, cls, part->id, part->count, room))
+    xmc_blocks_release(heap, me, words, cls, part->id, part->bits, part->lanes);
+}
+
+/* Blocks of one Superblock are one release: for each class one Superblock is kept at a time, because blocks that were handed out
+ * together come in that order, those of other classes in between. Neighbours need no look at the page map: `next` is where the block
+ * after the last one begins, `left` how many of the Superblock follow. */
 XMC_GROUP_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 at, xmc_u32 items) {
   __local xmcGroupScratch *scratch = (__local xmcGroupScratch *)(size_t)at;
-  xmc_u32 i, bits = 0, lanes = 0, id = XMC_NONE, cls = 0, bit = 0, left = 0, bytes = 0;
+  xmc_u32 i, bit = 0, left = 0, bytes = 0, used = 0; /* used: classes that have a part, a mask */
+  xmc_group_part parts[XMC_CLASSES], *part = parts;
   xmc_group_room room;
   xmc_u64 next = 0, w;
   xmc_map_view view;
@@ -129,36 +146,36 @@ XMC_GROUP_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 a
         xmc_other_free(heap, me, ptr); /* a Memoryblock, a compartment or a bad pointer */
         continue;
       }
-      if (place.id != id) {
-        if (lanes)
-          xmc_blocks_release(heap, me, view.words, cls, id, bits, lanes);
-        id = place.id;
-        cls = place.cls;
-        bits = lanes = 0;
-        bytes = xmc_class_bytes(cls);
+      part = &parts[place.cls];
+      if (!(used >> place.cls & 1u) || place.id != part->id) {
+        if (used >> place.cls & 1u)
+          xmc_group_release(heap, me, view.words, place.cls, part, &room);
+        used |= 1u << place.cls;
+        w = xmc_load_relaxed64(xmc_word_at(heap, view.words, place.id));
+        part->id = place.id;
+        part->count = xmc_word_class(w) == place.cls ? xmc_word_count(w) : 0;
+        part->bits = part->lanes = 0;
       }
+      bytes = xmc_class_bytes(place.cls);
       bit = place.bit;
-      w = xmc_load_relaxed64(xmc_word_at(heap, view.words, id));
-      left = xmc_word_class(w) == cls && bit + 1u < xmc_word_count(w) ? xmc_word_count(w) - bit - 1u : 0;
+      left = bit + 1u < part->count ? part->count - bit - 1u : 0;
       next = (xmc_u64)(size_t)ptr;
       if (bit == 0 && i + left < items && xmc_group_is_row(&scratch->of[i], bytes, left + 1u)) {
         i += left;
-        if (lanes == 0 && xmc_group_retire(heap, me, view.words, cls, id, left + 1u, &room)) {
-          id = XMC_NONE; /* a whole Superblock */
-        } else {
-          bits |= xmc_count_mask(left + 1u);
-          lanes += left + 1u;
-        }
+        part->bits |= xmc_count_mask(left + 1u);
+        part->lanes += left + 1u;
+        xmc_group_release(heap, me, view.words, place.cls, part, &room);
+        used &= ~(1u << place.cls);
         left = 0;
         continue;
       }
     }
     next += bytes;
-    bits |= 1u << bit;
-    lanes++;
+    part->bits |= 1u << bit;
+    part->lanes++;
   }
-  if (lanes)
-    xmc_blocks_release(heap, me, view.words, cls, id, bits, lanes);
+  for (; used; used &= used - 1u)
+    xmc_group_release(heap, me, view.words, xmc_lowest32(used), &parts[xmc_lowest32(used)], &room);
   xmc_group_give_places(heap, me, view.words, &room);
   xmc_group_give_pages(heap, me, &room);
 }

@@ -67,21 +67,27 @@ COLLECTIVE(collective_sub_group, (void)0, xmcMallocSubGroup(heap, (size_t)size),
 /* One work-group: blocks for all, then one free call with pointers of which some are bad.
  *   what 0  each its own, twice          2  all the first one's
  *        1  every other one's inside     3  each the address where the next block would begin
+ *                                        4  every other one's by two of them
+ *
+ * size 0: of five classes in turn, so that neighbours lie in different Superblocks.
  */
 __kernel void collective_bad(__global xmcHeap *heap, ulong size, uint what) {
   __local xmcGroupScratch scratch;
-  __local ulong first;
+  __local ulong all[256]; /* those of the test are no larger */
   uint item = (uint)get_local_id(0);
-  __global char *p = (__global char *)xmcMallocWorkGroup(heap, (size_t)size, &scratch), *bad = p;
-  if (item == 0)
-    first = (ulong)p;
+  __global char *p = (__global char *)xmcMallocWorkGroup(heap, (size_t)(size ? size : 16u << item % 5u),
+                                                         &scratch),
+                *bad = p;
+  all[item] = (ulong)p;
   barrier(CLK_LOCAL_MEM_FENCE);
   if (what == 1u && item % 2u)
     bad = p + 8;
   if (what == 2u)
-    bad = (__global char *)first;
+    bad = (__global char *)all[0];
   if (what == 3u)
     bad = p + xmcUsableSize(heap, p);
+  if (what == 4u)
+    bad = (__global char *)all[item & ~1u];
   barrier(CLK_LOCAL_MEM_FENCE); /* all have seen their blocks alive */
   xmcFreeWorkGroup(heap, bad, &scratch);
   if (what == 0)
