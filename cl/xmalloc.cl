@@ -55,9 +55,11 @@ XMC_FN XMC_GLOBAL char *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, s
   return page != XMC_NONE ? xmc_page_address(heap, page) : 0;
 }
 
-/* A block for 0 < size <= XMC_MAX_CLASS_BYTES of class cls; a failure is the caller's to count */
-XMC_FN XMC_GLOBAL char *xmc_small_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view, xmc_u32 cls,
-                                         xmc_u32 size) {
+/* A block for 0 < size <= XMC_MAX_CLASS_BYTES of class cls; a failure is the caller's to count. It reads the view itself: handed over
+ * to a called function, the view would be written to the stack and read back in other pieces, for which CPUs wait. */
+XMC_FN XMC_GLOBAL char *xmc_small_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 size) {
+  xmc_view view;
+  xmc_view_read(heap, cls, &view);
 #if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT
   if (size <= XMC_MAX_COMPARTMENT_BYTES)
     return xmc_compartment_malloc(heap, me, size);
@@ -69,15 +71,13 @@ XMC_FN XMC_GLOBAL char *xmc_small_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, x
 /* A block of any size of a heap that is ours; NULL for size 0. A failure is the caller's to count: nothing below a public
  * call asks for a work-item's id, so that PoCL keeps this one a call (platform.h). */
 XMC_COLD_FN XMC_GLOBAL char *xmc_any_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t size) {
-  xmc_view view;
   xmc_u32 cls;
   if (!xmc_heap_is_ours(heap))
     return 0;
   if (size - 1u >= XMC_MAX_CLASS_BYTES)
     return size > 0 ? xmc_pages_malloc(heap, me, size, 1) : 0;
   cls = xmc_class_of((xmc_u32)size);
-  xmc_view_read(heap, cls, &view);
-  return xmc_small_malloc(heap, me, view, cls, (xmc_u32)size);
+  return xmc_small_malloc(heap, me, cls, (xmc_u32)size);
 }
 
 /* Frees what begins no Basicblock: a Memoryblock, a compartment, or nothing. */
@@ -101,12 +101,10 @@ XMC_CALL_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL
 /* The whole of xmcMalloc where each work-item is served alone */
 XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
   XMC_GLOBAL char *block = 0;
-  xmc_view view;
   xmc_u32 cls;
   if (heap && size - 1u < XMC_MAX_CLASS_BYTES) {
     cls = xmc_class_of((xmc_u32)size);
-    xmc_view_read(heap, cls, &view);
-    block = xmc_small_malloc(heap, me, view, cls, (xmc_u32)size);
+    block = xmc_small_malloc(heap, me, cls, (xmc_u32)size);
   } else {
     block = xmc_any_malloc(heap, me, size);
   }
@@ -126,14 +124,12 @@ XMC_SCALAR_FN XMC_GLOBAL char *xmc_malloc_scalar(XMC_GLOBAL xmcHeap *heap, xmc_u
 XMC_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   XMC_GLOBAL char *block = 0;
 #if XMC_SIMT
-  xmc_view view;
   xmc_u32 cls;
   int small = size - 1u < XMC_MAX_CLASS_BYTES;
   XMC_OWN(heap);
   if (heap && small) {
     cls = xmc_class_of((xmc_u32)size);
-    xmc_view_read(heap, cls, &view);
-    block = xmc_small_malloc(heap, xmc_caller(), view, cls, (xmc_u32)size);
+    block = xmc_small_malloc(heap, xmc_caller(), cls, (xmc_u32)size);
   }
   /* `small` says again that the size is not 0, which so need not be kept. */
   if (!block && (small || size > 0) && xmc_heap_is_ours(heap)) {
