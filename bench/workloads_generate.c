@@ -200,7 +200,8 @@ cleanup:
   return status;
 }
 
-/* The ways that need no region come first, so that its chunks do not take the heap's room meanwhile. */
+/* The ways that need no region come first, so that its chunks do not take the heap's room meanwhile. Afterwards the heap is reset: once
+ * room was scarce in it, which a region of large requests makes it, requests take other ways until then. */
 static int generate_rows(generate *g) {
   int status = 0;
   bench_series series[WAYS] = {0};
@@ -213,6 +214,7 @@ static int generate_rows(generate *g) {
   BENCH_TRY(prepare(g, 0) || bench_launch(g->b, g->kernels[REGION_CREATE], 1, NULL));
   BENCH_TRY(measure(g, REGIONS, WAYS, series, failures));
   BENCH_TRY(bench_launch(g->b, g->kernels[REGION_FREE], 1, NULL));
+  BENCH_CL(xmcResetHeap(g->heap, g->b->queue));
   for (size_t w = 0; w < WAYS; w++)
     bench_add(g->b, ways[w].name, "generate", "generate", g->count, g->high, bench_median(&series[w]),
               failures[w], "range=%u-%u;launches=%d;reps=%d;cold=%.4f", g->low, g->high,
