@@ -9,14 +9,9 @@
 #include "../pressure/steal.cl"
 #include "../superblocks/carve.cl"
 
-/* A Superblock of the class that is parked is taken before a new one is carved. Programs whose sizes drift would else fill the
- * heap with half-empty Superblocks. On GPUs, where it costs more than it saves as long as there is plenty of room, only the
- * last resort does so. */
-#ifndef XMC_USED_FIRST
-#define XMC_USED_FIRST (!XMC_SIMT)
-#endif
-
-/* Carves a new Superblock out of a slab or free pages. */
+/* Carves a new Superblock out of a slab or free pages. A Superblock of the class that is parked is taken before that. Programs whose
+ * sizes drift would else fill the heap with half-empty Superblocks. On GPUs that costs more than it saves until room is short; then
+ * new pages are left to the last resort, whose first turn looks for used memory before it takes some. */
 XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                 xmc_u32 want, xmc_seat seat) {
   XMC_AFRESH64(heap);
@@ -32,10 +27,10 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     w = xmc_beside64(xmc_word_at(heap, words, slab));
   }
   map = xmc_fixed_map(heap);
-  scarce = xmc_scarce_near(heap);
-  if (scarce & XMC_SCARCE_NOW) /* the last resort begins with what is more likely */
+  scarce = xmc_load_near32((XMC_GLOBAL const xmc_u32 *)&heap->scarce);
+  if (scarce & XMC_SCARCE_NOW) /* the last resort begins with what is more likely, */
     return 0;
-  if (XMC_USED_FIRST) {
+  if (!XMC_SIMT) {
     claim = xmc_unpark(heap, me, cls, cls + 1u, want, XMC_CHOOSY_TURNS); /* every page in sight, not one */
     if (claim)
       return claim;
@@ -46,7 +41,10 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   if (!claim) {
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);
-    if (scarce) { /* a million requests that find nothing must not all seem to hold something */
+    if (!small && (scarce & XMC_ROOM_SHORT)) /* and with used memory */
+      return 0;
+    if (scarce &
+        XMC_SCARCE_ONCE) { /* a million requests that find nothing must not all seem to hold something */
       if (!small && xmc_index_find(heap, 0, 0) == XMC_NONE)
         return 0;
       xmc_flux_begin(heap);
@@ -60,7 +58,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
       order = xmc_carve_order(heap, cls, want, seat.hint, (xmc_u32)(map >> 32), scarce);
     XMC_AFRESH(cls);
     XMC_AFRESH(want);
-    if (!claim)
+    if (!claim && !(scarce & XMC_ROOM_SHORT))
       claim = xmc_pages_carve(heap, me, xmc_class_is_small(cls) ? xmc_slab_class(cls) : cls,
                               xmc_class_is_small(cls) ? 1u : want, order, map, from);
     XMC_AFRESH(cls);
@@ -73,7 +71,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   }
   if (xmc_class_is_small(cls) && claim)
     claim = xmc_slab_start(heap, me, xmc_words(heap), cls, want, claim, seat);
-  if (scarce)
+  if (scarce & XMC_SCARCE_ONCE)
     xmc_flux_end(heap, claim != 0);
   return claim;
 }

@@ -78,7 +78,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
 /* A block of the class from the last resort, a larger one when there is no other, or 0. */
 XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   XMC_AFRESH64(heap);
-  xmc_search search = 0;
+  xmc_search search = xmc_search_start(heap);
   xmc_claim claim;
   XMC_ROLLED
   do {

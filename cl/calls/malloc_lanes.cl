@@ -117,7 +117,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
 XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   XMC_AFRESH64(heap);
   xmc_u32 id = 0, take = 0;
-  xmc_search search = 0;
+  xmc_search search = xmc_search_start(heap);
   xmc_claim claim;
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, cls));
   xmc_u32 first, rank, got;

@@ -129,7 +129,7 @@ typedef uint64_t xmc_u64;
 #endif
 
 /* The magic word names the layout and the debug level: a program built for others refuses the heap. */
-#define XMC_LAYOUT_VERSION 16
+#define XMC_LAYOUT_VERSION 17
 #define XMC_MAGIC_OF(debug) (((xmc_u64)0x584d616cu << 32) | (xmc_u64)(debug) << 16 | XMC_LAYOUT_VERSION)
 #define XMC_MAGIC XMC_MAGIC_OF(XMC_DEBUG)
 
@@ -245,7 +245,7 @@ typedef struct xmcHeap {
   xmc_u64 invalid_frees;
   xmc_u64 first_double_free; /* offset in the arena + 1, so that 0 means none */
   xmc_u64 first_invalid_free;
-  xmc_u64 scarce;          /* XMC_SCARCE_…; once a request came to the last resort the next is kept */
+  xmc_u64 scarce;          /* XMC_SCARCE_…, XMC_ROOM_SHORT; once a request came to the last resort the next is kept */
   xmc_u64 flux;            /* bits 0..31: work-items that just now hold more room than they will keep; above:
                               moves when room became findable that a search may just have missed */
   xmc_u64 red_zone_errors; /* debug heaps, from here on */
@@ -254,13 +254,15 @@ typedef struct xmcHeap {
   xmc_u64 first_use_after_free;
   xmc_u64 failed_bytes; /* any heap; of requests up to XMC_MAX_PAGES */
   xmc_u64 regions;      /* made so far (regions/region.h) */
+  xmc_u32 room_used;    /* GPUs: pages in use, a mean (pages/room.cl) */
+  xmc_u32 spare;
   /* Never change, and so belong to what the heap was made with; here, so that all else kept its place */
   xmc_u64 trace;         /* byte offset of the ring (ring.h); 0: the heap has none */
   xmc_u32 trace_records; /* a power of two; 0 without a ring */
   xmc_u32 trace_every;   /* of the places where blocks begin, one in so many is traced; 0 without a ring */
 } xmcHeap;
 
-/* In programs xmcHeap stands for a name that holds what the program was built for, such as xmcHeap_16_0_2: so the
+/* In programs xmcHeap stands for a name that holds what the program was built for, such as xmcHeap_17_0_2: so the
  * type of a kernel's argument says it to the host (host/heap/kernel_arg.c), whatever defined the macros. */
 #if XMC_OPENCL
 #define XMC_HEAP_NAME(layout, debug, coalescing) XMC_HEAP_NAME_OF(layout, debug, coalescing)
@@ -271,6 +273,7 @@ typedef xmcHeap XMC_HEAP_NAME(XMC_LAYOUT_VERSION, XMC_DEBUG, XMC_COALESCING);
 
 #define XMC_SCARCE_ONCE ((xmc_u64)1) /* for good */
 #define XMC_SCARCE_NOW ((xmc_u64)2)  /* cleared by who starts a new Superblock or slab */
+#define XMC_ROOM_SHORT ((xmc_u64)4)  /* GPUs: used memory is looked for before new memory is taken (pages/room.cl) */
 #define XMC_FLUX_MOVED ((xmc_u64)1 << 32)
 #define XMC_HEADER_BYTES 1024u
 #define XMC_DATA_STAYS 1u /* in `data` of a header that xmc_init_open has not seen */

@@ -147,7 +147,7 @@ XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 order
     order = xmc_run_orders_slowly(mask | got) & ~xmc_run_orders_slowly(mask);
     if (order)
       xmc_index_add(heap, 0, page >> XMC_SPAN_SHIFT, order);
-    if (xmc_load_relaxed64(&heap->scarce))
+    if (xmc_load_relaxed64(&heap->scarce) & ~XMC_ROOM_SHORT)
       xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
   }
   return 0;

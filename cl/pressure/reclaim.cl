@@ -174,7 +174,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   xmc_seat seat;
   xmc_seat_none(&seat);
   XMC_ROLLED
-  for (step = 0; step < XMC_STEPS; step++) {
+  for (step = 0; step < (xmc_search_turns(search) == XMC_SEARCH_USED ? XMC_STEP_LARGER : XMC_STEPS); step++) {
     XMC_AFRESH(cls);
     XMC_AFRESH(step);
     claim = 0;
@@ -182,7 +182,13 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
       /* A million requests that find nothing must not all seem to hold something. */
       if (xmc_index_find(heap, 0, 0) == XMC_NONE)
         continue;
-      xmc_flux_begin(heap); /* of a whole Superblock for a few blocks */
+      if (search == XMC_SEARCH_USED) {
+        xmc_room_look(heap, xmc_any_number(me));
+        if (xmc_scarce_look(heap))
+          search |= XMC_SEARCH_SAYS;
+      }
+      if (search != XMC_SEARCH_USED)
+        xmc_flux_begin(heap); /* of a whole Superblock for a few blocks */
       claim = xmc_last_carve(heap, me, cls, want);
     } else if (step != XMC_STEP_SLABS || xmc_class_is_small(cls)) {
       if (step != XMC_STEP_LARGER || xmc_search_turns(search) == XMC_SEARCH_LAST)
@@ -191,7 +197,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
       XMC_AFRESH(cls);
       XMC_AFRESH(step);
       XMC_AFRESH(search);
-      if (!claim)
+      if (!claim && search != XMC_SEARCH_USED)
         claim = xmc_steal(heap, me, xmc_step_begin(step, cls), xmc_step_end(step, cls, search),
                           step == XMC_STEP_SLABS ? 1u : want);
     }
@@ -199,7 +205,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     XMC_AFRESH(step);
     if (claim && xmc_class_is_small(cls) && (step == XMC_STEP_SLABS || step == XMC_STEP_CARVE)) /* a place */
       claim = xmc_slab_start(heap, me, xmc_words(heap), cls, want, claim, seat);
-    if (step == XMC_STEP_CARVE)
+    if (step == XMC_STEP_CARVE && search != XMC_SEARCH_USED)
       xmc_flux_end(heap, claim != 0);
     if (claim)
       return claim;

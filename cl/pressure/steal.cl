@@ -15,11 +15,17 @@
  * what costs a long look. */
 typedef xmc_u32 xmc_search;
 #define XMC_CHOOSY_TURNS 2u
+#define XMC_SEARCH_USED 0xfbu   /* GPUs, as long as room is not scarce: used memory, then new */
+#define XMC_SEARCH_SAYS 0x100u  /* the same, and it counts itself in flux while it takes new memory */
 #define XMC_SEARCH_HASTY 0xfcu  /* pages: a look at a few spans, then no more */
 #define XMC_SEARCH_LAST 0xfdu   /* one last turn, whatever can be had */
 #define XMC_SEARCH_FAILED 0xfeu /* nothing was found for the last time */
 XMC_FN xmc_u32 xmc_search_turns(xmc_search search) { return search & 0xffu; }
 XMC_FN int xmc_search_is_choosy(xmc_search search) { return xmc_search_turns(search) < XMC_CHOOSY_TURNS; }
+/* How a search for a class begins */
+XMC_FN xmc_search xmc_search_start(XMC_GLOBAL xmcHeap *heap) {
+  return XMC_SIMT && !(xmc_scarce_near(heap) & XMC_SCARCE_NOW) ? XMC_SEARCH_USED : 0;
+}
 XMC_FN xmc_u32 xmc_search_flux(xmc_u64 flux) { return (xmc_u32)(flux >> 32) << 8; }
 
 XMC_FN int xmc_is_parked(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
@@ -77,11 +83,14 @@ XMC_COLD_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
 }
 
 /* Claims up to `want` blocks of a parked Superblock of a class in [cls, end). While the search is choosy it looks at one
- * page: where many search at the same time, most of the bits that one finds lead to what another one just took. */
+ * page, and for used memory at XMC_USED_LOOKS: where many search at the same time, most of the bits that one finds lead to what another
+ * one just took. */
+#define XMC_USED_LOOKS 24u
 XMC_COLD_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end, xmc_u32 want,
                                  xmc_search search) {
   xmc_u32 item = XMC_NONE, pages;
-  xmc_u32 again = 0; /* the bit is cleared: another look, for what came meanwhile */
+  xmc_u32 looks = 2u * (search == XMC_SEARCH_USED ? XMC_USED_LOOKS
+                                                  : 1u); /* odd: the item's bit is cleared, another look */
   xmc_claim claim;
   int parked;
   XMC_AFRESH64(heap);
@@ -90,26 +99,28 @@ XMC_COLD_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
     XMC_AFRESH(cls);
     XMC_AFRESH(end);
     pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES;
-    if (!again)
+    if (!(looks & 1u))
       item = xmc_bitmap_find_from(heap, XMC_PARKED, cls * pages, end * pages,
                                   cls * pages + xmc_any_number(me) % pages);
     if (item == XMC_NONE)
       return 0;
     claim = xmc_page_unpark(heap, me, item / pages, item % pages, want);
     XMC_AFRESH(item);
+    XMC_AFRESH(looks);
     pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES;
     parked = claim && (xmc_class_is_small(item / pages) || xmc_is_parked(heap, xmc_claim_id(claim)));
-    if (!again && !parked)
+    if (!(looks & 1u) && !parked)
       xmc_bitmap_clear(heap, XMC_PARKED, item);
     XMC_AFRESH(item);
     if (claim) {
-      if (again || (!parked && xmc_is_parked(heap, xmc_claim_id(claim))))
+      if ((looks & 1u) || (!parked && xmc_is_parked(heap, xmc_claim_id(claim))))
         xmc_bitmap_set(heap, XMC_PARKED, item);
       return claim;
     }
-    if (again && xmc_search_is_choosy(search))
+    looks--;
+    if (!looks && (search == XMC_SEARCH_USED || xmc_search_is_choosy(search)))
       return 0;
-    again = !again;
+    looks = looks ? looks : 2u;
   }
 }
 

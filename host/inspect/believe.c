@@ -15,9 +15,9 @@
  *   places of tables, geometry as computed anew from these                                   layout.c
  *   trace, records, every      where the ring has to be; a power of two in its range; any but 0     layout.c
  *   the ring                   any: what is no event of its place is no event, and events are only counted and told (trace/events.c)
- *   fifo_start, counters       any: they are counted, compared and told only
+ *   fifo_start, counters, room_used any: they are counted, compared and told only
  *   life                       any in a debug heap, else 0                                   believe.c
- *   scarce                     none, once, once and now                                      believe.c
+ *   scarce                     none, once, once and now; room short or not                   believe.c
  *   flux                       any: set to 0, for nobody works on the heap                   believe.c
  *   FIFO: active, messages     XMC_NONE (not in the ring) or an id that its class can have   check_tables.c
  *         head, numbers        those of 0 ... XMC_FIFO_SIZE messages, old ones in order      check_tables.c
@@ -39,6 +39,7 @@
 
 /* Who finds room scarce now says as well that it once was. */
 static int scarce_is_possible(xmc_u64 scarce) {
+  scarce &= ~XMC_ROOM_SHORT;
   return scarce == 0 || scarce == XMC_SCARCE_ONCE || scarce == (XMC_SCARCE_ONCE | XMC_SCARCE_NOW);
 }
 

@@ -140,7 +140,7 @@ static void check_span(xmc_checker *c, xmc_u32 span) {
   if (word & ~exist)
     xmc_report_problem(c, XMC_PROBLEM_FREE_PAGES, offset, "span %u: pages that are not present are free",
                        span);
-  if ((whole & ~exist) || (!c->meta->scarce && whole != exist))
+  if ((whole & ~exist) || (!(c->meta->scarce & XMC_SCARCE_ONCE) && whole != exist))
     xmc_report_problem(c, XMC_PROBLEM_BITMAP, c->meta->bitmaps[XMC_WHOLE].level[0] + 8u * (xmc_u64)span,
                        "span %u has the word 0x%llx in the whole bitmap", span, (unsigned long long)whole);
   for (k = 0; k < XMC_INDEX_LEVELS; k++) {

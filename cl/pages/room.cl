@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Is room short? On GPUs used memory is looked for then before new memory is taken (calls/claim.cl, calls/turns.cl). A guess by samples: nothing is
+ * counted where all work-items would meet. */
+#ifndef XMC_ROOM_CL
+#define XMC_ROOM_CL
+#include "memoryblock.cl"
+
+/* Whoever parks what was full until it freed a block, or found no used memory, looks at one span, which `any` chooses, and adds the
+ * pages in use there to a running mean, times XMC_ROOM_SCALE. What others add at the same time may get lost.
+ *
+ * Room is short while over XMC_ROOM_USED eighths of the pages are in use, and fewer than XMC_ROOM_PAGES for each sub-group that may
+ * run are free: what slots keep for themselves does not grow with the heap. */
+#define XMC_ROOM_SCALE 16u
+#define XMC_ROOM_USED 3u
+#define XMC_ROOM_PAGES 24u
+XMC_FN void xmc_room_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
+  XMC_AFRESH64(heap);
+  xmc_u32 spans = xmc_heap_present_spans(heap), mean = xmc_load_relaxed32(&heap->room_used);
+  xmc_u64 word =
+      xmc_load_relaxed64(xmc_span_word(heap, (xmc_u32)((xmc_u64)(any * 2654435769u) * spans >> 32)));
+  mean += XMC_SPAN_PAGES - xmc_popcount32((xmc_u32)word) - xmc_popcount32((xmc_u32)(word >> 32)) -
+          mean / XMC_ROOM_SCALE;
+  xmc_store_relaxed32(&heap->room_used, mean);
+  word = xmc_load_relaxed64(&heap->scarce);
+  if (mean > XMC_ROOM_SCALE * XMC_SPAN_PAGES / 8u * XMC_ROOM_USED &&
+      (xmc_u64)(XMC_SPAN_PAGES - mean / XMC_ROOM_SCALE) * spans < XMC_ROOM_PAGES * xmc_heap_lanes(heap)) {
+    if (!(word & XMC_ROOM_SHORT))
+      xmc_or_hint64(&heap->scarce, XMC_ROOM_SHORT);
+  } else if (word & XMC_ROOM_SHORT) {
+    xmc_and_hint64(&heap->scarce, ~XMC_ROOM_SHORT);
+  }
+}
+#endif
