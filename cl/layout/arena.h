@@ -53,6 +53,8 @@
  *   free(W) != 0               =>  listed(W)
  *   listed(W) and not parked   =>  some FIFO of class(W) holds W
  *   parked(W)                  =>  bit (class, page) of the parked bitmap is set
+ *   an id in seat or ring of
+ *   FIFO (class, slot)         =>  bit (class, slot) of the busy bitmap is set
  *   W in use and not watched   =>  its page's bit in the whole bitmap is set
  *   W in use and wholly free   =>  the same
  *   room was never scarce      =>  the bits of all present pages in the whole bitmap are set

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The busy bit of a FIFO: cl/superblocks/fifo.cl (xmc_fifo_enqueue), cl/superblocks/supply.cl (xmc_put, xmc_settle), cl/superblocks/seat.cl (xmc_fifo_advance) and
- * cl/pressure/reclaim.cl (xmc_fifo_mark_idle). A FIFO with something in it must be in sight of those who steal.
+ * cl/pressure/steal.cl (xmc_fifo_mark_idle). A FIFO with something in it must be in sight of those who steal.
  *
  * The ring is its head and its tail; fifo.pml has the messages. Each enqueue sets the bit, and who puts something into
  * an empty `active`; who finds both empty clears it and looks again.
