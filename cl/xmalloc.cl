@@ -280,7 +280,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_aligned_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u3
     block = xmc_class_malloc(heap, me, view, cls);
     if (block && !((size_t)block & (alignment - 1u)))
       return block;
-    if (block) /* the last resort found one of a larger class only */
+    if (block) /* the last resort found one of the next classes only */
       xmc_block_free(heap, me, block);
   }
   return xmc_pages_malloc(heap, me, size, alignment);

@@ -30,12 +30,10 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   scarce = xmc_load_near32((XMC_GLOBAL const xmc_u32 *)&heap->scarce);
   if (scarce & XMC_SCARCE_NOW) /* the last resort begins with what is more likely, */
     return 0;
-  if (!XMC_SIMT) {
-    claim = xmc_unpark(heap, me, cls, cls + 1u, want, XMC_CHOOSY_TURNS); /* every page in sight, not one */
-    if (claim)
-      return claim;
-  }
-  claim = 0;
+  claim =
+      XMC_SIMT ? 0 : xmc_unpark(heap, me, cls, cls + 1u, want, XMC_CHOOSY_TURNS); /* every page in sight */
+  if (claim)
+    return claim;
   if (slab != XMC_NONE)
     claim = xmc_claim_make(slab, xmc_place_claim(xmc_word_at(heap, words, slab), xmc_slab_class(cls), &w));
   if (!claim) {
@@ -43,8 +41,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     XMC_AFRESH(seat.fifo);
     if (!small && (scarce & XMC_ROOM_SHORT)) /* and with used memory */
       return 0;
-    if (scarce &
-        XMC_SCARCE_ONCE) { /* a million requests that find nothing must not all seem to hold something */
+    if (scarce & XMC_SCARCE_ONCE) { /* a million that find nothing must not all seem to hold something */
       if (!small && xmc_index_find(heap, 0, 0) == XMC_NONE)
         return 0;
       xmc_flux_begin(heap);

@@ -5,7 +5,7 @@
 #define XMC_TURNS_CL
 #include "allocate.cl"
 
-/* One turn of the last resort: up to `want` blocks of the class, larger ones when there are no others, or 0. */
+/* One turn of the last resort: up to `want` blocks of the class, or of up to twice its size when there are no others, or 0. */
 XMC_COLD_FN xmc_claim xmc_last_turn(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                                     xmc_search *search) {
   XMC_AFRESH64(heap);
@@ -25,7 +25,7 @@ XMC_COLD_FN xmc_claim xmc_last_turn(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
   return 0;
 }
 
-/* Block `bit` of what the last resort found, which may be of a larger class than was asked for. */
+/* Block `bit` of what the last resort found, which may be of up to twice the size that was asked for. */
 XMC_FN XMC_GLOBAL char *xmc_last_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u32 bit) {
   xmc_u32 cls = xmc_map_class(xmc_load_relaxed64(xmc_page_entry(heap, xmc_id_page(id))));
   return xmc_block_address(heap, cls, id, bit);

@@ -247,10 +247,10 @@ typedef struct xmcHeap {
   xmc_u64 invalid_frees;
   xmc_u64 first_double_free; /* offset in the arena + 1, so that 0 means none */
   xmc_u64 first_invalid_free;
-  xmc_u64 scarce;          /* XMC_SCARCE_…, XMC_ROOM_SHORT; once a request came to the last resort the next is kept */
-  xmc_u64 flux;            /* bits 0..31: work-items that just now hold more room than they will keep; above:
+  xmc_u64 scarce; /* XMC_SCARCE_…, XMC_ROOM_SHORT; once a request came to the last resort the next is kept */
+  xmc_u64 flux;   /* bits 0..31: work-items that just now hold more room than they will keep; above:
                               moves when room became findable that a search may just have missed */
-  xmc_u64 red_zone_errors; /* debug heaps, from here on */
+  xmc_u64 red_zone_errors;      /* debug heaps, from here on */
   xmc_u64 first_red_zone_error; /* offset in the arena + 1, as above */
   xmc_u64 use_after_frees;
   xmc_u64 first_use_after_free;
@@ -275,7 +275,7 @@ typedef xmcHeap XMC_HEAP_NAME(XMC_LAYOUT_VERSION, XMC_DEBUG, XMC_COALESCING);
 
 #define XMC_SCARCE_ONCE ((xmc_u64)1) /* for good */
 #define XMC_SCARCE_NOW ((xmc_u64)2)  /* cleared by who starts a new Superblock or slab */
-#define XMC_ROOM_SHORT ((xmc_u64)4)  /* GPUs: used memory is looked for before new memory is taken (pages/room.cl) */
+#define XMC_ROOM_SHORT ((xmc_u64)4)  /* GPUs: used memory first, then new (pages/room.cl) */
 #define XMC_FLUX_MOVED ((xmc_u64)1 << 32)
 #define XMC_HEADER_BYTES 1024u
 #define XMC_DATA_STAYS 1u /* in `data` of a header that xmc_init_open has not seen */

@@ -146,11 +146,11 @@ XMC_FN xmc_claim xmc_last_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   return xmc_pages_start(heap, me, cls, want, page, order, seat);
 }
 
-/* Where the classes end that a request for `cls` may take a block of instead. One of up to twice the size is taken before it is
- * certain that there is no other: where many search at the same time, what one finds another one takes. */
+/* Where the classes end that a request for `cls` may take a block of instead: those of up to twice its size, once the choosy turns found
+ * nothing. Small blocks that took any larger one, each as it was freed, would soon hold a whole heap between them. */
 XMC_FN xmc_u32 xmc_search_end(xmc_u32 cls, xmc_search search) {
   xmc_u32 end = xmc_search_is_choosy(search) ? 0 : cls + 5u;
-  return end > XMC_CLASSES || xmc_search_turns(search) == XMC_SEARCH_LAST ? XMC_CLASSES : end;
+  return end > XMC_CLASSES ? XMC_CLASSES : end;
 }
 
 /* Up to `want` blocks of a class from where the fast path does not look, in four steps: parked Superblocks of the class and

@@ -116,8 +116,7 @@ int main(int argc, char **argv) {
     tell(&l, live, l.refused - refused, ticks);
     xmc_stats_meta(l.heap, &s);
     if (argc <= 2 && l.phase == 0)
-      yardstick_most("KiB free in Superblocks while 15.1 MiB of 39 are live", s.free_block_bytes >> 10,
-                     8000);
+      yardstick_most("KiB free in Superblocks while 15.1 MiB of 39 are live", s.free_block_bytes >> 10, 8000);
   }
   if (argc <= 2)
     yardstick_most("refused of 2 million operations, while the sizes change once", l.refused, 1000);
