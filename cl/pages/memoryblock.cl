@@ -219,14 +219,16 @@ XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages
   XMC_AFRESH64(heap);
   xmc_u32 order = pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, left = anywhere, span, next = 0;
   xmc_u64 mask;
+  if (anywhere) /* n pages in a row hold 2^k at a multiple of that, if n > 2^(k + 1) - 2 */
+    order = xmc_highest32(pages + 1u) - 1u;
   if (anywhere != XMC_NONE)
     next = xmc_any_number(me) % xmc_heap_present_spans(heap);
   XMC_ROLLED
   for (;;) { /* again only for another span, or after the index was mended */
     if (near < xmc_heap_present_spans(heap))
       span = near;
-    else if (anywhere) /* n pages in a row hold 2^k at a multiple of that, if n > 2^(k + 1) - 2 */
-      span = left-- ? xmc_index_next(heap, xmc_highest32(pages + 1u) - 1u, next) : XMC_NONE;
+    else if (anywhere)
+      span = left-- ? xmc_index_next(heap, order, next) : XMC_NONE;
     else
       span = xmc_index_find(heap, order, xmc_any_number(me));
     if (span == XMC_NONE)
@@ -237,7 +239,7 @@ XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages
       return mask;
     if (near < xmc_heap_present_spans(heap))
       near = XMC_NONE;
-    else if (!anywhere)
+    else
       xmc_span_mend(heap, span, order);
     next = span + 1u;
   }
@@ -322,13 +324,14 @@ XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
 }
 
 /* Runs that the index misses, because a work-item stopped half-way, are found by looking at the spans: part
- * of the last resort, shared by those who come there. Returns 1 if it mended something or saw 2^order free
- * pages at a multiple of that. */
-#define XMC_SWEEP_SPANS (XMC_SIMT ? 512u : XMC_NONE)
+ * of the last resort, shared by those who come there. Each looks at XMC_SWEEP_SPANS, and goes on where the one before it, which was
+ * refused, ended. Returns 1 if it mended something or saw 2^order free pages at a multiple of that. */
+#define XMC_SWEEP_SPANS (XMC_SIMT ? 512u : 64u)
 XMC_FN int xmc_index_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order) {
   XMC_AFRESH64(heap);
-  xmc_u32 spans = xmc_heap_present_spans(heap), span = xmc_any_number(me) % spans;
+  xmc_u32 spans = xmc_heap_present_spans(heap), span;
   xmc_u32 left = spans < XMC_SWEEP_SPANS ? spans : XMC_SWEEP_SPANS, level, found = 0, orders, i, known;
+  span = (xmc_any_number(me) + (xmc_u32)xmc_load_relaxed64(&heap->failed_requests) * XMC_SWEEP_SPANS) % spans;
   XMC_ROLLED
   for (; left > 0 && !found; left--) {
     orders = xmc_run_orders(xmc_load_relaxed64(xmc_span_word(heap, span)));
