@@ -211,8 +211,7 @@ XMC_FN xmc_u32 xmc_memoryblock_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me) {
 
 /* Claims up to `want` runs of `pages` pages, 1 to 64, in one span: their mask, and the span in *at. Looks in span `near`
  * first, if there is such a one. 0: there is none in sight of the index or, where `anywhere` is not 0, none in the next so
- * many spans wherever it begins. While room comes and goes XMC_HASTY_SPANS are enough: in a large heap all would take
- * milliseconds. */
+ * many spans wherever it begins: XMC_HASTY_SPANS while room comes and goes, for all of a large heap would take milliseconds. */
 #define XMC_HASTY_SPANS 64u
 XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 want,
                              xmc_u32 anywhere, xmc_u32 near, xmc_u32 *at) {
@@ -323,15 +322,14 @@ XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
   return XMC_NONE;
 }
 
-/* Runs that the index misses, because a work-item stopped half-way, are found by looking at the spans: part
- * of the last resort, shared by those who come there. Each looks at XMC_SWEEP_SPANS, and goes on where the one before it, which was
- * refused, ended. Returns 1 if it mended something or saw 2^order free pages at a multiple of that. */
+/* Runs that the index misses, because a work-item stopped half-way, are found by looking at XMC_SWEEP_SPANS, from where the search
+ * before it, which failed, ended. Returns 1 if it mended something or saw 2^order free pages at a multiple of that. */
 #define XMC_SWEEP_SPANS (XMC_SIMT ? 512u : 64u)
 XMC_FN int xmc_index_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order) {
   XMC_AFRESH64(heap);
-  xmc_u32 spans = xmc_heap_present_spans(heap), span;
+  xmc_u32 spans = xmc_heap_present_spans(heap), span = (xmc_u32)xmc_load_relaxed64(&heap->failed_requests);
   xmc_u32 left = spans < XMC_SWEEP_SPANS ? spans : XMC_SWEEP_SPANS, level, found = 0, orders, i, known;
-  span = (xmc_any_number(me) + (xmc_u32)xmc_load_relaxed64(&heap->failed_requests) * XMC_SWEEP_SPANS) % spans;
+  span = (xmc_any_number(me) + span * XMC_SWEEP_SPANS) % spans;
   XMC_ROLLED
   for (; left > 0 && !found; left--) {
     orders = xmc_run_orders(xmc_load_relaxed64(xmc_span_word(heap, span)));
