@@ -10,8 +10,8 @@
 #include "../superblocks/carve.cl"
 
 /* Carves a new Superblock out of a slab or free pages. A Superblock of the class that is parked is taken before that. Programs whose
- * sizes drift would else fill the heap with half-empty Superblocks. On GPUs that costs more than it saves until room is short; then
- * new pages are left to the last resort, whose first turn looks for used memory before it takes some. */
+ * sizes drift would else fill the heap with half-empty Superblocks. On GPUs that costs more than it saves until room is short (room.cl).
+ * Then this takes no new pages: the first turn of the last resort does, after it looked for used memory. */
 XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                 xmc_u32 want, xmc_seat seat) {
   XMC_AFRESH64(heap);
@@ -27,8 +27,8 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     w = xmc_beside64(xmc_word_at(heap, words, slab));
   }
   map = xmc_fixed_map(heap);
-  scarce = xmc_load_near32((XMC_GLOBAL const xmc_u32 *)&heap->scarce);
-  if (scarce & XMC_SCARCE_NOW) /* the last resort begins with what is more likely, */
+  scarce = xmc_room_near(heap);
+  if (scarce & XMC_SCARCE_NOW) /* the last resort begins with what is more likely */
     return 0;
   claim =
       XMC_SIMT ? 0 : xmc_unpark(heap, me, cls, cls + 1u, want, XMC_CHOOSY_TURNS); /* every page in sight */
@@ -39,7 +39,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   if (!claim) {
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);
-    if (!small && (scarce & XMC_ROOM_SHORT)) /* and with used memory */
+    if (!small && (scarce & XMC_ROOM_SHORT)) /* the last resort begins with used memory */
       return 0;
     if (scarce & XMC_SCARCE_ONCE) { /* a million that find nothing must not all seem to hold something */
       if (!small && xmc_index_find(heap, 0, 0) == XMC_NONE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Is room short? On GPUs used memory is looked for then before new memory is taken (calls/claim.cl, calls/turns.cl). A guess by samples: nothing is
- * counted where all work-items would meet. */
+/* Is room short? On GPUs used memory is looked for then before new memory is taken (calls/claim.cl, calls/turns.cl). The answer is a guess by
+ * samples: a count of all pages in use would be one word where all work-items meet. */
 #ifndef XMC_ROOM_CL
 #define XMC_ROOM_CL
 #include "memoryblock.cl"

@@ -184,7 +184,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
         continue;
       if (search == XMC_SEARCH_USED) {
         xmc_room_look(heap, xmc_any_number(me));
-        if (xmc_scarce_look(heap))
+        if (xmc_scarce_look(heap)) /* else nobody searches who has to be told */
           search |= XMC_SEARCH_SAYS;
       }
       if (search != XMC_SEARCH_USED)

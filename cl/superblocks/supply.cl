@@ -104,12 +104,13 @@ XMC_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
 
 /* Hints at pages: 0, or a page + 1 in bits 0..24 and log2 of the pages of a run there in bits 25..27. */
 #define XMC_HINT_PAGE_BITS 25
+#define XMC_HINT_PAGE_MASK ((1u << XMC_HINT_PAGE_BITS) - 1u)
 #define XMC_HINT(page, order) ((page) + 1u + ((order) << XMC_HINT_PAGE_BITS))
 #define XMC_HINT_ONWARD 0x80000000u /* only a place to go on from */
 #define XMC_HINT_ALONE 0x40000000u  /* a run with none under it */
-XMC_FN xmc_u32 xmc_hint_page(xmc_u32 hint) { return (hint & 0x1ffffffu) - 1u; }
+XMC_FN xmc_u32 xmc_hint_page(xmc_u32 hint) { return (hint & XMC_HINT_PAGE_MASK) - 1u; }
 XMC_FN xmc_u32 xmc_hint_order(xmc_u32 hint) { return hint >> XMC_HINT_PAGE_BITS & 7u; }
-XMC_FN int xmc_hint_is_run(xmc_u32 hint) { return (hint & 0x1ffffffu) && !(hint & XMC_HINT_ONWARD); }
+XMC_FN int xmc_hint_is_run(xmc_u32 hint) { return (hint & XMC_HINT_PAGE_MASK) && !(hint & XMC_HINT_ONWARD); }
 XMC_FN int xmc_hint_is_stack(xmc_u32 hint) { return xmc_hint_is_run(hint) && !(hint & XMC_HINT_ALONE); }
 
 /* A run that went back is the next that the slot takes (xmc_pages_take). */
@@ -156,8 +157,12 @@ XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
 
 /* Was room scarce just now: did requests come to the last resort since one last took free pages? Then what the caller's
  * FIFO cannot serve at once is better parked, in everybody's sight, than in its ring. */
-XMC_FN xmc_u32 xmc_scarce_near(XMC_GLOBAL xmcHeap *heap) { /* as of the caller's last acquire, or newer */
-  return xmc_load_near32((XMC_GLOBAL const xmc_u32 *)&heap->scarce) & ~(xmc_u32)XMC_ROOM_SHORT;
+/* The same, and XMC_ROOM_SHORT: as of the caller's last acquire, or newer */
+XMC_FN xmc_u32 xmc_room_near(XMC_GLOBAL xmcHeap *heap) {
+  return xmc_load_near32((XMC_GLOBAL const xmc_u32 *)&heap->scarce);
+}
+XMC_FN xmc_u32 xmc_scarce_near(XMC_GLOBAL xmcHeap *heap) {
+  return xmc_room_near(heap) & ~(xmc_u32)XMC_ROOM_SHORT;
 }
 XMC_FN xmc_u32 xmc_scarce_look(XMC_GLOBAL xmcHeap *heap) {
   return xmc_load_relaxed32((XMC_GLOBAL const xmc_u32 *)&heap->scarce) & ~(xmc_u32)XMC_ROOM_SHORT;

@@ -15,7 +15,8 @@
  *   places of tables, geometry as computed anew from these                                   layout.c
  *   trace, records, every      where the ring has to be; a power of two in its range; any but 0     layout.c
  *   the ring                   any: what is no event of its place is no event, and events are only counted and told (trace/events.c)
- *   fifo_start, counters, room_used any: they are counted, compared and told only
+ *   fifo_start, counters       any: they are counted, compared and told only
+ *   room_used                  any: a mean, which what is sampled next corrects (cl/pages/room.cl)
  *   life                       any in a debug heap, else 0                                   believe.c
  *   scarce                     none, once, once and now; room short or not                   believe.c
  *   flux                       any: set to 0, for nobody works on the heap                   believe.c

@@ -9,6 +9,7 @@
  *
  * Mutants:  STALE_COUNT  only an enqueue that finds the ring empty sets it, by the head it read before it moved the tail
  *           ONE_LOOK     who clears the bit does not look again
+ *           SEAT_ONLY    the second look is at the seat alone
  *           SEAT_SILENT  who takes the empty seat sets no bit
  * SHORT: fewer turns
  */
@@ -102,7 +103,11 @@ proctype taker(byte turns) {
         STEP(h = head);
         STEP(t = tail);
         if
+#ifndef SEAT_ONLY
         :: seated || h < t -> STEP(busy = 1)
+#else
+        :: seated -> STEP(busy = 1)
+#endif
         :: else
         fi
 #endif
