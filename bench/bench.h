@@ -146,6 +146,8 @@ void bench_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* True while the row wants another round; of two series that which is sampled last counts. */
 int bench_more(const bench *b, const bench_series *s);
 void bench_sample(const bench *b, bench_series *s, double ms);
+/* All rounds of a series that is one kernel's time */
+int bench_repeat(bench *b, bench_series *s, cl_kernel kernel, size_t items);
 double bench_median(const bench_series *s);
 /* The row, so that the caller may set its floors. `as`: the workload whose rows it is compared with. */
 bench_row *bench_add(bench *b, const char *allocator, const char *workload, const char *as, size_t threads,

@@ -37,6 +37,17 @@ void bench_sample(const bench *b, bench_series *s, double ms) {
   s->started = 1;
 }
 
+int bench_repeat(bench *b, bench_series *s, cl_kernel kernel, size_t items) {
+  int status = 0;
+  double ms;
+  while (bench_more(b, s)) {
+    BENCH_TRY(bench_launch(b, kernel, items, &ms));
+    bench_sample(b, s, ms);
+  }
+cleanup:
+  return status;
+}
+
 static int by_value(const void *x, const void *y) {
   double a = *(const double *)x, b = *(const double *)y;
   return (a > b) - (a < b);

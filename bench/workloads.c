@@ -21,11 +21,7 @@ static int pair_floor(bench *b, xmc_heap heap, cl_uint bytes, cl_uint lanes, siz
   if (plain == NULL)
     goto cleanup;
   BENCH_TRY(bench_arguments(kernel, "muuuu", plain, stride, lanes, shift, slots - 1));
-  while (bench_more(b, &series)) {
-    double sample;
-    BENCH_TRY(bench_launch(b, kernel, launched, &sample));
-    bench_sample(b, &series, sample);
-  }
+  BENCH_TRY(bench_repeat(b, &series, kernel, launched));
   *ms = bench_median(&series);
 cleanup:
   clReleaseKernel(kernel);
@@ -38,7 +34,7 @@ int bench_pair(bench *b, xmc_heap heap, const char *workload, const char *as, si
   bench_series series = {0};
   cl_uint counters[2];
   size_t launched = count / lanes * BENCH_LANES;
-  double sample, floor, floor2;
+  double floor, floor2;
   bench_row *row;
   cl_kernel pair = bench_kernel(b, heap, "pair.cl", "pair", 0);
   cl_kernel check = bench_kernel(b, heap, "pair.cl", "pair_check", 0);
@@ -50,10 +46,7 @@ int bench_pair(bench *b, xmc_heap heap, const char *workload, const char *as, si
   BENCH_TRY(bench_arguments(check, "huum", heap, bytes, lanes, b->counters));
   BENCH_TRY(bench_counters_clear(b));
   bench_begin("%s %s%u bytes, %u of %u lanes", workload, params, bytes, lanes, BENCH_LANES);
-  while (bench_more(b, &series)) {
-    BENCH_TRY(bench_launch(b, pair, launched, &sample));
-    bench_sample(b, &series, sample);
-  }
+  BENCH_TRY(bench_repeat(b, &series, pair, launched));
   BENCH_TRY(bench_launch(b, check, launched, NULL));
   BENCH_TRY(bench_counters_read(b, counters));
   BENCH_TRY(pair_floor(b, heap, bytes, lanes, launched, &floor));

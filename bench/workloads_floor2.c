@@ -19,11 +19,7 @@ int bench_pair_floor2(bench *b, xmc_heap heap, cl_uint bytes, cl_uint lanes, siz
     goto cleanup;
   BENCH_TRY(bench_arguments(kernel, "muuuuum", plain, first, stride, lanes, (cl_uint)WORKERS, blocks - 1,
                             b->counters));
-  while (bench_more(b, &series)) {
-    double sample;
-    BENCH_TRY(bench_launch(b, kernel, launched, &sample));
-    bench_sample(b, &series, sample);
-  }
+  BENCH_TRY(bench_repeat(b, &series, kernel, launched));
   *ms = bench_median(&series);
 cleanup:
   clReleaseKernel(kernel);

@@ -67,7 +67,6 @@ static int threads_row(bench *b, xmc_heap heap, size_t threads, const char *para
   int status = 0;
   bench_series series = {0}, floors = {0};
   cl_uint rounds = threads >= TOTAL / 16 ? 16u : (cl_uint)(TOTAL / threads), counters[2], slots = 1;
-  double sample;
   cl_mem plain;
   cl_kernel kernel = bench_kernel(b, heap, "pair.cl", "pair_loop", 0);
   cl_kernel floor = bench_kernel(b, heap, "pair.cl", "pair_loop_floor", 0);
@@ -82,15 +81,9 @@ static int threads_row(bench *b, xmc_heap heap, size_t threads, const char *para
   BENCH_TRY(bench_arguments(floor, "muuu", plain, (cl_uint)BYTES, rounds, slots - 1));
   BENCH_TRY(bench_counters_clear(b));
   bench_begin("threads %s%zu", params, threads);
-  while (bench_more(b, &series)) {
-    BENCH_TRY(bench_launch(b, kernel, threads, &sample));
-    bench_sample(b, &series, sample);
-  }
+  BENCH_TRY(bench_repeat(b, &series, kernel, threads));
   BENCH_TRY(bench_counters_read(b, counters));
-  while (bench_more(b, &floors)) {
-    BENCH_TRY(bench_launch(b, floor, threads, &sample));
-    bench_sample(b, &floors, sample);
-  }
+  BENCH_TRY(bench_repeat(b, &floors, floor, threads));
   bench_add(b, "xmc", "threads", "threads", threads, BYTES, bench_median(&series), counters[0],
             "%srounds=%u;reps=%d;cold=%.4f", params, rounds, series.rounds, series.cold)
       ->floor = bench_median(&floors);

@@ -80,7 +80,6 @@ static int region_rows(bench *b, xmc_heap heap, size_t count, cl_uint size) {
   cl_uint counters[2];
   xmc_heap_stats stats;
   cl_ulong chunks = 0;
-  double sample;
   if (bench_refs(b, count + 1) == NULL)
     return 1;
   BENCH_TRY(open_kernels(b, heap, &k, count, size));
@@ -93,10 +92,7 @@ static int region_rows(bench *b, xmc_heap heap, size_t count, cl_uint size) {
   BENCH_TRY(bench_launch(b, k.release[1], 1, NULL));
   for (int round = 0; bench_more(b, &series[FREE_ITEM]); round++)
     BENCH_TRY(region_round(b, &k, count, round % 2, series));
-  while (bench_more(b, &floor)) {
-    BENCH_TRY(bench_launch(b, k.floor, count, &sample));
-    bench_sample(b, &floor, sample);
-  }
+  BENCH_TRY(bench_repeat(b, &floor, k.floor, count));
   BENCH_TRY(bench_counters_read(b, counters));
   for (int i = 0; i < CASES; i++)
     bench_add(b, "xmc", cases[i], i < RESET_GROUP ? "W2alloc" : "W2free", count, size,

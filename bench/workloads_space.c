@@ -66,10 +66,7 @@ int bench_run_churn(bench *b) {
   BENCH_TRY(bench_arguments(churn, "hum", heap, (cl_uint)ROUNDS, b->counters));
   BENCH_TRY(bench_counters_clear(b));
   bench_begin("churn, %zu work-items", count);
-  while (bench_more(b, &series)) {
-    BENCH_TRY(bench_launch(b, churn, count, &sample));
-    bench_sample(b, &series, sample);
-  }
+  BENCH_TRY(bench_repeat(b, &series, churn, count));
   BENCH_TRY(bench_counters_read(b, counters));
   while (plain && bench_more(b, &floor)) {
     BENCH_TRY(bench_arguments(churn_floor, "mum", plain, (cl_uint)ROUNDS, b->counters));

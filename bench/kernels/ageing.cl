@@ -23,13 +23,6 @@ static void consume(__global xmcHeap *heap, xmcRef ref, ulong *balance, uint *wr
   xmcFree(heap, p);
 }
 
-static void report(__global uint *failures, uint nulls, uint wrong) {
-  if (nulls)
-    atomic_add(&failures[0], nulls);
-  if (wrong)
-    atomic_add(&failures[1], wrong);
-}
-
 /* One phase. With `others` a block that is to be freed goes to one of `mask` + 1 places, and the block that was there, most likely
  * another work-item's, is freed. */
 __kernel void age(__global xmcHeap *heap, __global ulong *refs, __global uint *state, __global ulong *places,
@@ -68,7 +61,7 @@ __kernel void age(__global xmcHeap *heap, __global ulong *refs, __global uint *s
   state[items + id] = count;
   state[2u * items + id] = live;
   tally[id] += balance;
-  report(failures, nulls, wrong);
+  bench_count(failures, nulls, wrong);
 }
 
 /* Frees all: each work-item its own blocks, and the first ones what the places hold. */
@@ -81,5 +74,5 @@ __kernel void age_end(__global xmcHeap *heap, __global const ulong *refs, __glob
   if (id <= mask)
     consume(heap, places[id], &balance, &wrong);
   tally[id] += balance;
-  report(failures, 0, wrong);
+  bench_count(failures, 0, wrong);
 }

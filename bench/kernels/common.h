@@ -81,4 +81,14 @@ BENCH_FN unsigned int bench_ageing_tag(unsigned int id, unsigned int items, unsi
                                        unsigned int round) {
   return (phase * BENCH_AGEING_ROUNDS + round) * items + id + 1u;
 }
+
+#ifdef __OPENCL_C_VERSION__
+/* Adds to a kernel's two counters; few work-items have something to add. */
+BENCH_FN void bench_count(__global uint *counters, uint first, uint second) {
+  if (first)
+    atomic_add(&counters[0], first);
+  if (second)
+    atomic_add(&counters[1], second);
+}
+#endif
 #endif

@@ -32,20 +32,13 @@ static uint pop(__global xmcHeap *heap, __global ulong *head, uint id) {
   return wrong;
 }
 
-static void report(__global uint *counts, uint first, uint second) {
-  if (first)
-    atomic_add(&counts[0], first);
-  if (second)
-    atomic_add(&counts[1], second);
-}
-
 /* Asks for `requests` blocks; with `until_refused` until one is refused. */
 __kernel void full_take(__global xmcHeap *heap, __global ulong *heads, uint size, uint requests,
                         uint until_refused, __global uint *counts) {
   uint id = (uint)get_global_id(0), asked, granted = 0;
   for (asked = 0; asked < requests && !(until_refused && granted < asked); asked++)
     granted += push(heap, heads + id, xmcMalloc(heap, size), id);
-  report(counts, granted, asked - granted);
+  bench_count(counts, granted, asked - granted);
 }
 
 /* Frees a block and asks for another, again and again. */
@@ -56,13 +49,13 @@ __kernel void full_swap(__global xmcHeap *heap, __global ulong *heads, uint size
     wrong += pop(heap, heads + id, id);
     granted += push(heap, heads + id, xmcMalloc(heap, size), id);
   }
-  report(counts, granted, rounds - granted);
-  report(failures, 0, wrong);
+  bench_count(counts, granted, rounds - granted);
+  bench_count(failures, 0, wrong);
 }
 
 __kernel void full_end(__global xmcHeap *heap, __global ulong *heads, __global uint *failures) {
   uint id = (uint)get_global_id(0), wrong = 0;
   while (heads[id])
     wrong += pop(heap, heads + id, id);
-  report(failures, 0, wrong);
+  bench_count(failures, 0, wrong);
 }

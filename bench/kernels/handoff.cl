@@ -45,13 +45,6 @@ static void consume(__global xmcHeap *heap, xmcRef ref, ulong *balance, uint *wr
   xmcFree(heap, p);
 }
 
-static void report(__global uint *failures, uint nulls, uint wrong) {
-  if (nulls)
-    atomic_add(&failures[0], nulls);
-  if (wrong)
-    atomic_add(&failures[1], wrong);
-}
-
 /* Each round: a new block goes to a place, the block that was there is freed. */
 __kernel void larson(__global xmcHeap *heap, __global ulong *slots, uint mask, uint rounds,
                      __global ulong *tally, __global uint *failures) {
@@ -63,7 +56,7 @@ __kernel void larson(__global xmcHeap *heap, __global ulong *slots, uint mask, u
             &wrong);
   }
   tally[2u * id] += balance;
-  report(failures, nulls, wrong);
+  bench_count(failures, nulls, wrong);
 }
 
 /* Even work-groups are producers, who free what they find at the place of a new block. The others are consumers, who empty a
@@ -86,7 +79,7 @@ __kernel void producer(__global xmcHeap *heap, __global ulong *slots, uint mask,
   }
   tally[2u * id] += balance;
   tally[2u * id + 1u] += taken;
-  report(failures, nulls, wrong);
+  bench_count(failures, nulls, wrong);
 }
 
 /* Frees what is left, one place a work-item. */
@@ -97,7 +90,7 @@ __kernel void drain(__global xmcHeap *heap, __global ulong *slots, __global ulon
   consume(heap, slots[id], &balance, &wrong);
   slots[id] = 0;
   tally[2u * id] += balance;
-  report(failures, 0, wrong);
+  bench_count(failures, 0, wrong);
 }
 
 /* larson without an allocator: each work-item has a buffer, which it exchanges for the one at a place. */
