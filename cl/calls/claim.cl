@@ -16,7 +16,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
                                 xmc_u32 want, xmc_seat seat) {
   XMC_AFRESH64(heap);
   int small = xmc_class_is_small(cls);
-  xmc_u32 slab = XMC_NONE, scarce, own, order;
+  xmc_u32 slab = XMC_NONE, scarce, own, order = 0;
   xmc_u64 w = 0, map;
   xmc_seat from;
   xmc_claim claim;
@@ -48,7 +48,6 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     }
     from = seat;
     own = xmc_seat_own(&seat);
-    order = 0;
     if (small)
       claim = xmc_slab_next(heap, me, words, cls, own, slab, w, &from);
     else
@@ -58,6 +57,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     if (!claim && !(scarce & XMC_ROOM_SHORT))
       claim = xmc_pages_carve(heap, me, xmc_class_is_small(cls) ? xmc_slab_class(cls) : cls,
                               xmc_class_is_small(cls) ? 1u : want, order, map, from);
+    xmc_room_sample(heap, xmc_claim_id(claim));
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);
     if (xmc_class_is_small(cls) && claim && seat.fifo != XMC_NONE)

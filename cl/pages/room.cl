@@ -3,17 +3,19 @@
  * samples: a count of all pages in use would be one word where all work-items meet. */
 #ifndef XMC_ROOM_CL
 #define XMC_ROOM_CL
+#include "bitmap.cl"
 #include "memoryblock.cl"
 
-/* Whoever parks what was full until it freed a block, or found no used memory, looks at one span, which `any` chooses, and adds the
- * pages in use there to a running mean, times XMC_ROOM_SCALE. What others add at the same time may get lost.
+/* A sample: one span, which `any` chooses. Its pages in use are added to a running mean, times XMC_ROOM_SCALE. What others add
+ * at the same time may get lost.
  *
  * Room is short while over XMC_ROOM_USED eighths of the pages are in use, and fewer than XMC_ROOM_PAGES for each sub-group that may
- * run are free: what slots keep for themselves does not grow with the heap. */
-#define XMC_ROOM_SCALE 16u
+ * run are free, for what slots keep for themselves does not grow with the heap; and it becomes so only when a Superblock is parked:
+ * a program that only allocates has no used memory that could be found. */
+#define XMC_ROOM_SCALE 32u
 #define XMC_ROOM_USED 3u
 #define XMC_ROOM_PAGES 24u
-XMC_FN void xmc_room_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
+XMC_COLD_FN void xmc_room_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
   XMC_AFRESH64(heap);
   xmc_u32 spans = xmc_heap_present_spans(heap), mean = xmc_load_relaxed32(&heap->room_used);
   xmc_u64 word =
@@ -24,10 +26,18 @@ XMC_FN void xmc_room_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
   word = xmc_load_relaxed64(&heap->scarce);
   if (mean > XMC_ROOM_SCALE * XMC_SPAN_PAGES / 8u * XMC_ROOM_USED &&
       (xmc_u64)(XMC_SPAN_PAGES - mean / XMC_ROOM_SCALE) * spans < XMC_ROOM_PAGES * xmc_heap_lanes(heap)) {
-    if (!(word & XMC_ROOM_SHORT))
+    if (!(word & XMC_ROOM_SHORT) &&
+        xmc_bitmap_find(heap, XMC_PARKED, 0, XMC_CLASSES * xmc_heap_spans(heap) * XMC_SPAN_PAGES) != XMC_NONE)
       xmc_or_hint64(&heap->scarce, XMC_ROOM_SHORT);
   } else if (word & XMC_ROOM_SHORT) {
     xmc_and_hint64(&heap->scarce, ~XMC_ROOM_SHORT);
   }
+}
+
+/* The same for one caller in 16: `any` says which, by another product than that which chooses the span, or few spans would ever be
+ * looked at. Not for the path of a free: a look there makes some kernels a fifth slower (bench/experiments.md). */
+XMC_FN void xmc_room_sample(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
+  if (XMC_SIMT && !(any * 0x85ebca6bu >> 28))
+    xmc_room_look(heap, any);
 }
 #endif

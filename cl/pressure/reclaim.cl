@@ -173,6 +173,8 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   xmc_claim claim;
   xmc_seat seat;
   xmc_seat_none(&seat);
+  if (search == XMC_SEARCH_USED)
+    xmc_room_sample(heap, xmc_any_number(me));
   XMC_ROLLED
   for (step = 0; step < (xmc_search_turns(search) == XMC_SEARCH_USED ? XMC_STEP_LARGER : XMC_STEPS); step++) {
     XMC_AFRESH(cls);

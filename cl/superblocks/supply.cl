@@ -156,8 +156,8 @@ XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
 }
 
 /* Was room scarce just now: did requests come to the last resort since one last took free pages? Then what the caller's
- * FIFO cannot serve at once is better parked, in everybody's sight, than in its ring. */
-/* The same, and XMC_ROOM_SHORT: as of the caller's last acquire, or newer */
+ * FIFO cannot serve at once is better parked, in everybody's sight, than in its ring. xmc_room_near also says XMC_ROOM_SHORT.
+ * "Near": as of the caller's last acquire, or newer. */
 XMC_FN xmc_u32 xmc_room_near(XMC_GLOBAL xmcHeap *heap) {
   return xmc_load_near32((XMC_GLOBAL const xmc_u32 *)&heap->scarce);
 }
@@ -174,16 +174,15 @@ XMC_FN int xmc_stays_parked(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
   return !xmc_fifos_count(xmc_heap_fifos(heap, cls)) || xmc_is_scarce(heap);
 }
 
-/* Puts a listed Superblock into the ring of the slot, or parks it: then 1. The FIFO is marked each time: how much was in the
+/* Puts a listed Superblock into the ring of the slot, or parks it. The FIFO is marked each time: how much was in the
  * ring, another one may have taken meanwhile, and a third one found it empty. */
-XMC_FN int xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 id) {
+XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 id) {
   XMC_AFRESH64(heap);
   if (slot != XMC_NONE && xmc_fifo_enqueue(xmc_fifo_at(heap, cls, slot), id)) {
     xmc_fifo_mark_busy(heap, cls, slot);
-    return 0;
+    return;
   }
   xmc_park(heap, cls, id);
-  return 1;
 }
 
 /* Does a Superblock that is wholly free stay where it is listed, with the word w? Of one page, yes; of two, in large heaps;
@@ -286,8 +285,7 @@ XMC_CALL_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
     }
     w = xmc_superblock_retire(xmc_word_at(heap, words, id), cls, w);
     if (!w) {
-      if (xmc_put(heap, cls, xmc_is_scarce(heap) ? XMC_NONE : slot, id) && XMC_SIMT)
-        xmc_room_look(heap, id);
+      xmc_put(heap, cls, xmc_is_scarce(heap) ? XMC_NONE : slot, id);
       return;
     }
     id = xmc_give_back(heap, me, words, cls, id);
