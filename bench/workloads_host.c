@@ -283,6 +283,8 @@ int bench_run_collective(bench *b) {
     if (bench_pair(b, heap, "collectivepair", "W1", b->options.workers, sizes[i], BENCH_LANES, ""))
       return 1;
     floor = b->rows[b->row_count - 1].floor;
+    if (collective_pair(b, heap, "plain", sizes[i], floor))
+      return 1;
     for (int c = 0; c < 2; c++)
       if (collective_pair(b, heap, calls[c], sizes[i], floor))
         return 1;

@@ -3,6 +3,14 @@
  * kept over a call but the block: what is costs CPU devices an array of the work-group's. */
 #include "xmalloc.cl"
 
+/* The plain calls in a kernel that does the same: pair.cl's asks first which lanes work. */
+__kernel void pair_plain(__global xmcHeap *heap, uint size) {
+  __global uint *p = (__global uint *)xmcMalloc(heap, size);
+  if (p != 0)
+    *p = (uint)get_global_id(0);
+  xmcFree(heap, p);
+}
+
 __kernel void pair_workgroup(__global xmcHeap *heap, uint size) {
   __local xmcGroupScratch scratch;
   __global uint *p = (__global uint *)xmcMallocWorkGroup(heap, size, &scratch);
