@@ -108,8 +108,8 @@ static void bounded(uint32_t mib, uint32_t bytes, uint32_t rounds, double alloc_
   free(k);
 }
 
-/* (31 MiB, 256 B: that a free tells the slot's own place of its slab costs 0.4 steps, samples of the room 0.7, and pages that the caches know are worth
- * more: bench/experiments.md.) */
+/* (31 MiB, 256 B: that a free tells the slot's own place of its slab costs 0.4 steps, and pages that the caches know are worth
+ * more; samples of the pages in use cost 0.7: bench/experiments.md.) */
 static void bounds(void **state) {
   static const struct {
     uint32_t mib, bytes, rounds;

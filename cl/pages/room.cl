@@ -10,8 +10,8 @@
  * at the same time may get lost.
  *
  * Room is short while over XMC_ROOM_USED eighths of the pages are in use, and fewer than XMC_ROOM_PAGES for each sub-group that may
- * run are free, for what slots keep for themselves does not grow with the heap; and it becomes so only when a Superblock is parked:
- * a program that only allocates has no used memory that could be found. */
+ * run are free, for what slots keep for themselves does not grow with the heap. It becomes short only while the parked bitmap names
+ * a Superblock: else there is no used memory that a look could find. */
 #define XMC_ROOM_SCALE 32u
 #define XMC_ROOM_USED 3u
 #define XMC_ROOM_PAGES 24u
