@@ -199,10 +199,10 @@ XMALLOC_EXPORT cl_int xmcGrowHeap(xmc_heap heap, cl_command_queue queue, size_t 
 /* Sets argument `index` of a kernel, declared as `__global xmcHeap *`. The kernel does not retain the heap.
  * Errors: XMC_INVALID_HEAP; XMC_HEAP_MISMATCH if the kernel's program is not for the heap's context and
  * device, or was built for another layout, debug level, coalescing, geometry or path, whether by options, by macros in
- * the source, or as another program that it was linked of; those of clSetKernelArg. The type of the argument tells (as
- * xmcHeap_… in clGetKernelArgInfo and in compilers' messages), in programs that were built with -cl-kernel-arg-info,
- * which is one of xmcGetBuildOptions. A kernel that still gets a heap of another layout or debug level does nothing:
- * requests return NULL, frees have no effect. */
+ * the source, or as another program that it was linked of, or if the argument is a pointer to numbers or references;
+ * those of clSetKernelArg. The type of the argument tells (as xmcHeap_… in clGetKernelArgInfo and in compilers'
+ * messages), in programs that were built with -cl-kernel-arg-info, which is one of xmcGetBuildOptions. A kernel that
+ * still gets a heap of another layout or debug level does nothing: requests return NULL, frees have no effect. */
 XMALLOC_EXPORT cl_int xmcSetKernelArgHeap(cl_kernel kernel, cl_uint index, xmc_heap heap);
 
 /* What xmcGetHeapInfo tells, with the type of the value; the properties above can be asked as well, as

@@ -149,6 +149,22 @@ static void unseen(test_env *env) {
   clReleaseProgram(program);
 }
 
+/* A heap that is given to an argument for data is refused, and the argument stays as it was. */
+static void misplaced(test_env *env) {
+  static const char text[] =
+      "__kernel void take(__global xmcHeap *heap, __global xmcRef *refs, __global ulong *longs,"
+      " __global const uint *words, __global double *reals, __global uchar *bytes, __global void *any) {}\n";
+  static const cl_int expected[] = {CL_SUCCESS,        XMC_HEAP_MISMATCH, XMC_HEAP_MISMATCH,
+                                    XMC_HEAP_MISMATCH, XMC_HEAP_MISMATCH, CL_SUCCESS,
+                                    CL_SUCCESS};
+  xmc_heap heap = test_heap(env, 8 << 20);
+  cl_kernel kernel = build(env, heap, "", text, xmcGetBuildOptions(heap));
+  cl_uint i;
+  for (i = 0; i < sizeof expected / sizeof *expected; i++)
+    if (xmcSetKernelArgHeap(kernel, i, heap) != expected[i])
+      fail_msg("argument %u", i);
+}
+
 /* Linked of two objects and loaded as a binary a program still says what it is for. */
 static void linked(test_env *env) {
   static const xmc_heap_properties debug[] = {XMC_HEAP_DEBUG, 1, 0};
@@ -190,8 +206,8 @@ static void linked(test_env *env) {
 }
 
 int main(int argc, char **argv) {
-  static const test_case cases[] = {TEST(spellings, SPREAD_ONE), TEST(released, SPREAD_ONE),
+  static const test_case cases[] = {TEST(spellings, SPREAD_ONE),     TEST(released, SPREAD_ONE),
                                     TEST(in_the_source, SPREAD_ONE), TEST(unseen, SPREAD_ONE),
-                                    TEST(linked, SPREAD_ONE)};
+                                    TEST(misplaced, SPREAD_ONE),     TEST(linked, SPREAD_ONE)};
   return test_main("options", cases, sizeof cases / sizeof *cases, argc, argv);
 }

@@ -9,7 +9,7 @@ static const struct {
 } xmc_errors[] = {
     {XMC_HEAP_TOO_SMALL,
      "XMC_HEAP_TOO_SMALL: the heap has no room for its metadata and a few pages of 16 KiB; "
-     "xmcGetHeapLimits tells how many bytes have"},
+     "xmcGetHeapLimits tells how many bytes it takes"},
     {XMC_HEAP_TOO_LARGE,
      "XMC_HEAP_TOO_LARGE: the heap is larger than one allocation may be on this device "
      "(xmcGetHeapLimits tells how many bytes may), than it can grow to (XMC_HEAP_MAX_BYTES), or than 32-bit "
@@ -24,8 +24,9 @@ static const struct {
      "xmcGetDeviceReport tells what failed"},
     {XMC_INVALID_HEAP, "XMC_INVALID_HEAP: not a heap, or one that was released"},
     {XMC_HEAP_CORRUPT, "XMC_HEAP_CORRUPT: the arena was damaged; xmcCheckHeap's report says what and where"},
-    {XMC_HEAP_MISMATCH, "XMC_HEAP_MISMATCH: the program, kernel or queue is for another device, context, "
-                        "layout, geometry or kind of heap"},
+    {XMC_HEAP_MISMATCH,
+     "XMC_HEAP_MISMATCH: the program, kernel or queue is for another device, context, "
+     "layout, geometry or kind of heap, or the kernel's argument is no __global xmcHeap *"},
     {XMC_HEAP_MAPPED, "XMC_HEAP_MAPPED: the heap is mapped to the host; xmcUnmapHeap comes first"},
     {XMC_HEAP_NOT_MAPPED,
      "XMC_HEAP_NOT_MAPPED: the heap is not mapped to the host; on this kind of heap host calls "
@@ -61,9 +62,9 @@ static const struct {
     XMC_CL(CL_IMAGE_FORMAT_NOT_SUPPORTED, "image format not supported"),
     XMC_CL(
         CL_BUILD_PROGRAM_FAILURE,
-        "the program did not build; clGetProgramBuildInfo with CL_PROGRAM_BUILD_LOG tells why. If xmalloc.cl "
-        "is not found there, make the program by xmcCreateProgramWithSource or build it with -I and the "
-        "folder"),
+        "the program did not build; clGetProgramBuildInfo with CL_PROGRAM_BUILD_LOG tells why. If it says "
+        "that xmalloc.cl is not found or xmcHeap unknown, make the program by xmcCreateProgramWithSource, or "
+        "include xmalloc.cl and build with -I and its folder"),
     XMC_CL(CL_MAP_FAILURE, "memory could not be mapped"),
     XMC_CL(CL_MISALIGNED_SUB_BUFFER_OFFSET, "sub-buffer offset not aligned"),
     XMC_CL(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "a command waited for has failed"),
@@ -88,7 +89,9 @@ static const struct {
     XMC_CL(CL_INVALID_BUILD_OPTIONS, "invalid build options"),
     XMC_CL(CL_INVALID_PROGRAM, "invalid program"),
     XMC_CL(CL_INVALID_PROGRAM_EXECUTABLE, "program not built for the device"),
-    XMC_CL(CL_INVALID_KERNEL_NAME, "no kernel of that name"),
+    XMC_CL(
+        CL_INVALID_KERNEL_NAME,
+        "no kernel of that name (from xmcBindDefaultHeap: the program does not include xmalloc_default.cl)"),
     XMC_CL(CL_INVALID_KERNEL_DEFINITION, "kernel differs between devices"),
     XMC_CL(CL_INVALID_KERNEL, "invalid kernel"),
     XMC_CL(CL_INVALID_ARG_INDEX, "invalid argument index"),

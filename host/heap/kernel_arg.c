@@ -20,6 +20,18 @@
 
 /* ---- the argument's type ---- */
 
+/* Is the argument a pointer to numbers or references, as its type's name says? So a heap that was given to the wrong
+ * index is found: the kernel would take the arena for its data, and overwrite it. Bytes and void may be an arena. */
+static int xmc_is_data(const char *type) {
+  static const char *const data[] = {"xmcRef", "xmcRef32", "xmcRegion", "short", "ushort", "int",
+                                     "uint",   "long",     "ulong",     "float", "double", "size_t"};
+  size_t n = strcspn(type, " *"), i;
+  for (i = 0; i < sizeof data / sizeof *data; i++)
+    if (strchr(type, '*') && strlen(data[i]) == n && strncmp(data[i], type, n) == 0)
+      return 1;
+  return 0;
+}
+
 static cl_int xmc_check_argument(xmc_heap heap, cl_kernel kernel, cl_uint index) {
   static const char stem[] = "xmcHeap_";
   char type[256] = "", wanted[64];
@@ -31,7 +43,7 @@ static cl_int xmc_check_argument(xmc_heap heap, cl_kernel kernel, cl_uint index)
     name += 7;
   n = sizeof stem - 1;
   if (strncmp(name, stem, n) != 0 || !isdigit((unsigned char)name[n]))
-    return CL_SUCCESS; /* declared as something else, which tells nothing */
+    return xmc_is_data(name) ? XMC_HEAP_MISMATCH : CL_SUCCESS;
   n = (size_t)snprintf(wanted, sizeof wanted, "%s%d_%d_%d", stem, XMC_LAYOUT_VERSION, heap->settings.debug,
                        heap->settings.coalescing);
   return strncmp(name, wanted, n) == 0 && strspn(name + n, " *") == strlen(name + n) ? CL_SUCCESS

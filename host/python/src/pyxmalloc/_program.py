@@ -83,7 +83,7 @@ class Program(cl.Program):
         try:
             return Kernel(self, name)
         except cl.LogicError as e:
-            raise AttributeError(f"the program has no kernel {name!r}") from e
+            raise AttributeError(f"the program has no kernel {name!r}, or build() was not called") from e
 
     def all_kernels(self) -> list[Kernel]:
         return [Kernel(self, k.function_name) for k in super().all_kernels()]
