@@ -155,7 +155,7 @@ static char *got(test_env *env, xmc_heap heap, xmc_heap_text what) {
 }
 
 static void texts(test_env *env) {
-  xmc_heap heap = test_heap(env, 64 << 20);
+  xmc_heap heap = test_heap(env, 64 << 20), small = test_heap(env, 1 << 20);
   xmcRef *refs = test_alloc(env, BLOCKS * sizeof *refs);
   char *table = got(env, heap, XMC_TEXT_STATS_TABLE);
   size_t bytes;
@@ -171,7 +171,14 @@ static void texts(test_env *env) {
   assert_non_null(strstr(table, "  all                           2,000 "));
   assert_non_null(strstr(table, "  invalid frees                     1  the first at 0x"));
   assert_non_null(strstr(table, "  failed requests                   1  the first: 65 MiB by work-item "));
+  assert_non_null(strstr(table, "; 65 MiB in all\n"));
   assert_null(strchr(table, '\033'));
+  CL_OK(xmcMapHeap(small, NULL)); /* a request that no heap can grant is in no sum */
+  assert_null(xmcHostMalloc(small, (size_t)1 << 40, NULL));
+  CL_OK(xmcUnmapHeap(small, NULL));
+  table = got(env, small, XMC_TEXT_STATS_TABLE);
+  assert_non_null(strstr(table, "the first: 1 TiB by work-item "));
+  assert_null(strstr(table, "in all"));
   assert_string_equal(got(env, heap, XMC_TEXT_STATS_JSON), written(env, heap, xmcWriteHeapStats));
   assert_string_equal(got(env, heap, XMC_TEXT_LEAKS), written(env, heap, xmcReportLeaks));
   assert_string_equal(got(env, heap, XMC_TEXT_MAP_SVG), written(env, heap, xmcWriteHeapMap));

@@ -98,9 +98,11 @@ static void write_all_mistakes(const xmc_table *table, const xmc_heap_stats *sta
             {"writes after free", stats->use_after_frees, stats->first_use_after_free}};
   char first[128], size[XMC_TEXT_BYTES], all[XMC_TEXT_BYTES];
   unsigned i;
-  snprintf(first, sizeof first, "the first: %s by work-item %llu; %s in all",
-           xmc_text_size(size, stats->first_failure_size), (unsigned long long)stats->first_failure_id,
-           xmc_text_size(all, stats->failed_bytes));
+  int n =
+      snprintf(first, sizeof first, "the first: %s by work-item %llu",
+               xmc_text_size(size, stats->first_failure_size), (unsigned long long)stats->first_failure_id);
+  if (stats->failed_bytes) /* which leaves out requests that no heap can grant */
+    snprintf(first + n, sizeof first - (size_t)n, "; %s in all", xmc_text_size(all, stats->failed_bytes));
   write(table, "failed requests", stats->failed_requests, first);
   for (i = 0; i < (debug ? 4u : 2u); i++) {
     snprintf(first, sizeof first, "the first at 0x%llx", (unsigned long long)at[i].first);
@@ -135,7 +137,7 @@ void xmc_table_meta(xmcHeap *meta, FILE *file, int colours) {
   write_room(&table, "", "free", stats.free_bytes, stats.heap_bytes);
   write_room(&table, "", "  largest request", stats.largest_free_bytes, stats.heap_bytes);
   write_room(&table, "", "  in pages in use", stats.free_block_bytes, stats.heap_bytes);
-  write_room(&table, "", "  pages to be had",
+  write_room(&table, "", "  usable as pages",
              stats.free_bytes - stats.free_block_bytes + stats.reclaimable_bytes, stats.heap_bytes);
   write_room(&table, "", "pages ever used", stats.high_water_bytes, stats.heap_bytes);
   write_room(&table, "", "metadata", stats.metadata_bytes, stats.heap_bytes);
