@@ -25,7 +25,7 @@ function gensub_links(text,   label) {
 function done() {
   if (!page)
     return
-  print ".SH SEE ALSO\nThe whole reference, with what holds for all functions, is include/README.md of XMalloc." > page
+  print ".SH SEE ALSO\nThe whole reference, with what holds for all functions, is README.md in share/doc/xmalloc." > page
   close(page)
   page = ""
 }
