@@ -138,7 +138,8 @@ static void mixed_sizes(test_env *env) {
   cl_ulong first[3], half[3], again[3], freed = 0, had = 0, percent = 50;
   cl_uint round, rounds = env->device->scale == SCALE_SMALL ? 4 : 2;
   if (env->device->gpu && env->config.coalescing == XMC_COALESCE_COMPARTMENT)
-    percent = 35; /* a compartment is for all lanes, needs as much in one piece, and goes when all of them freed theirs */
+    percent =
+        35; /* a compartment is for all lanes, needs as much in one piece, and goes when all of them freed theirs */
   for (round = 0; round < rounds; round++) {
     fill(&f, 0, first);
     assert_int_equal(test_intact(env, f.heap).double_frees, 0);
