@@ -148,10 +148,33 @@ static void failure(test_env *env) {
   }
 }
 
+/* A kernel that makes each collective call twice, one behind the other, with the same scratch: compilers may then make a function of
+ * it that knows the scratch. */
+static void in_a_row(test_env *env) {
+  const size_t n = 64, of[] = {1, 16, 64};
+  xmc_heap heap = test_heap(env, 16u << 20);
+  cl_kernel kernel = test_kernel(env, heap, "collective.cl", "collective_twice", NULL);
+  cl_mem errors = test_buffer(env, n * sizeof(cl_uint), NULL);
+  cl_uint host[64];
+  size_t i, l;
+  for (l = 0; l < sizeof of / sizeof *of && of[l] <= env->device->max_local; l++) {
+    CL_OK(xmcResetHeap(heap, env->queue));
+    test_launch(env, kernel, n, of[l], "hm", heap, errors);
+    test_read(env, errors, host, sizeof host);
+    for (i = 0; i < n; i++)
+      if (host[i])
+        fail_msg("groups of %zu, work-item %zu: %u of 4 blocks were not its own", of[l], i, host[i]);
+    assert_int_equal(test_intact(env, heap).live_blocks, 0);
+    assert_int_equal(test_intact(env, heap).invalid_frees, n / of[l]);
+    assert_int_equal(test_intact(env, heap).double_frees, 0);
+  }
+}
+
 int main(int argc, char **argv) {
   static const test_case cases[] = {
       TEST(work_groups, SPREAD_AXES), TEST(one_size, SPREAD_AXES),  TEST(sub_groups, SPREAD_AXES),
       TEST(exhausted, SPREAD_AXES),   TEST(bad_frees, SPREAD_AXES), TEST(failure, SPREAD_AXES),
+      TEST(in_a_row, SPREAD_AXES),
   };
   return test_main("collective", cases, sizeof cases / sizeof *cases, argc, argv);
 }

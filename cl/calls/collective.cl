@@ -20,8 +20,8 @@
 #include "group_free.cl"
 
 /* As xmcMalloc, for all work-items of the work-group together. A failure is counted as the first work-item's. */
-XMC_API XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size,
-                                            __local xmcGroupScratch *scratch) {
+XMC_API XMC_IN_KERNEL XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size,
+                                                          __local xmcGroupScratch *scratch) {
 #if XMC_COLLECTIVE_EACH
   (void)scratch;
   return xmcMalloc(heap, size);
@@ -41,8 +41,8 @@ XMC_API XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t siz
 }
 
 /* As xmcFree, for all work-items of the work-group together. */
-XMC_API void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr,
-                              __local xmcGroupScratch *scratch) {
+XMC_API XMC_IN_KERNEL void xmcFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr,
+                                            __local xmcGroupScratch *scratch) {
 #if XMC_COLLECTIVE_EACH
   (void)scratch;
   xmcFree(heap, ptr);

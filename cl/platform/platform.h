@@ -162,6 +162,14 @@
 #endif
 /* A part of one other function, which stands by itself for its readers only: compilers must put it there. */
 #define XMC_PART_FN static inline __attribute__((always_inline))
+/* Behind XMC_API or XMC_FN: of what takes the address of a kernel's __local variable and is no function that is called (XMC_GROUP_FN).
+ * On CPU devices compilers must put it into the kernel. Where a function is called twice with the same variable LLVM may write the
+ * variable itself into the function; PoCL 3.1, which makes such variables the kernel's arguments, misses that, and crashes. */
+#if XMC_SIMT
+#define XMC_IN_KERNEL
+#else
+#define XMC_IN_KERNEL __attribute__((always_inline))
+#endif
 /* Debug calls, which would take compilers minutes to put into every place that allocates. */
 #define XMC_DEBUG_FN XMC_APART_FN
 

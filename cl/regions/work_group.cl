@@ -25,7 +25,7 @@ typedef struct xmcRegionScratch {
 } xmcRegionScratch;
 
 /* Before the first call with this scratch, after the region was reset, and before a call with a region of another heap. */
-XMC_API void xmcRegionOpenWorkGroup(__local xmcRegionScratch *scratch) {
+XMC_API XMC_IN_KERNEL void xmcRegionOpenWorkGroup(__local xmcRegionScratch *scratch) {
   if (xmc_local_id() == 0) {
     scratch->region = 0;
     scratch->room = scratch->sum = 0;
@@ -44,13 +44,14 @@ XMC_FN xmc_u32 xmc_region_add(__local xmcRegionScratch *scratch, xmc_u32 n) {
   return first + before;
 }
 #else
-XMC_FN xmc_u32 xmc_region_add(__local xmcRegionScratch *scratch, xmc_u32 n) {
+XMC_FN XMC_IN_KERNEL xmc_u32 xmc_region_add(__local xmcRegionScratch *scratch, xmc_u32 n) {
   return atomic_add(&scratch->sum, n);
 }
 #endif
 
 /* What the work-group wants together, from the piece or a new one; by its first work-item */
-XMC_FN void xmc_region_piece(XMC_GLOBAL xmcHeap *heap, xmcRegion region, __local xmcRegionScratch *scratch) {
+XMC_FN XMC_IN_KERNEL void xmc_region_piece(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
+                                           __local xmcRegionScratch *scratch) {
   xmc_u32 sum = scratch->sum, most = sum > XMC_REGION_PIECE_UNITS ? sum : XMC_REGION_PIECE_UNITS;
   xmc_unit place;
   scratch->sum = 0;
@@ -73,8 +74,9 @@ XMC_FN void xmc_region_piece(XMC_GLOBAL xmcHeap *heap, xmcRegion region, __local
 
 /* As xmcRegionMalloc, for all work-items of the work-group together. Requests over 16 KiB, and all if there is no room for
  * them together, are served one by one. */
-XMC_API XMC_GLOBAL void *xmcRegionMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region, size_t size,
-                                                  __local xmcRegionScratch *scratch) {
+XMC_API XMC_IN_KERNEL XMC_GLOBAL void *xmcRegionMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
+                                                                size_t size,
+                                                                __local xmcRegionScratch *scratch) {
 #if XMC_DEBUG
   (void)scratch;
   return xmcRegionMalloc(heap, region, size);
@@ -97,8 +99,8 @@ XMC_API XMC_GLOBAL void *xmcRegionMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcR
 }
 
 /* As xmcRegionFree, by all work-items of the work-group together: each gives back the chunks of some slots. */
-XMC_API void xmcRegionFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
-                                    __local xmcRegionScratch *scratch) {
+XMC_API XMC_IN_KERNEL void xmcRegionFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
+                                                  __local xmcRegionScratch *scratch) {
   xmc_u32 items = (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2)), i;
   XMC_OWN(heap);
   if (xmc_local_id() == 0)
@@ -114,8 +116,8 @@ XMC_API void xmcRegionFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
 }
 
 /* As xmcRegionReset, in the same way. Call xmcRegionOpenWorkGroup before the next request with this scratch. */
-XMC_API void xmcRegionResetWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
-                                     __local xmcRegionScratch *scratch) {
+XMC_API XMC_IN_KERNEL void xmcRegionResetWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
+                                                   __local xmcRegionScratch *scratch) {
   xmc_u32 items = (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2)), i;
   XMC_OWN(heap);
   if (xmc_local_id() == 0)

@@ -7,8 +7,8 @@
 #include "../regions/work_group.cl"
 #include "trace.cl"
 
-XMC_FN XMC_GLOBAL void *xmc_trace_malloc_group(XMC_GLOBAL xmcHeap *heap, size_t size,
-                                               __local xmcGroupScratch *scratch, xmc_u32 site) {
+XMC_FN XMC_IN_KERNEL XMC_GLOBAL void *xmc_trace_malloc_group(XMC_GLOBAL xmcHeap *heap, size_t size,
+                                                             __local xmcGroupScratch *scratch, xmc_u32 site) {
 #if XMC_DEBUG
   XMC_GLOBAL void *block = xmc_debug_malloc(heap, size, site);
   (void)scratch;
@@ -21,15 +21,17 @@ XMC_FN XMC_GLOBAL void *xmc_trace_malloc_group(XMC_GLOBAL xmcHeap *heap, size_t 
 }
 
 /* The records of all stand before the barrier in the call, and so before any of the blocks is free. */
-XMC_FN void xmc_trace_free_group(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr,
-                                 __local xmcGroupScratch *scratch, xmc_u32 site) {
+XMC_FN XMC_IN_KERNEL void xmc_trace_free_group(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr,
+                                               __local xmcGroupScratch *scratch, xmc_u32 site) {
   XMC_OWN(heap);
   xmc_trace_freed(heap, xmc_caller(), ptr, site, xmc_work_item());
   xmcFreeWorkGroup(heap, ptr, scratch);
 }
 
-XMC_FN XMC_GLOBAL void *xmc_trace_region_malloc_group(XMC_GLOBAL xmcHeap *heap, xmcRegion region, size_t size,
-                                                      __local xmcRegionScratch *scratch, xmc_u32 site) {
+XMC_FN XMC_IN_KERNEL XMC_GLOBAL void *xmc_trace_region_malloc_group(XMC_GLOBAL xmcHeap *heap,
+                                                                    xmcRegion region, size_t size,
+                                                                    __local xmcRegionScratch *scratch,
+                                                                    xmc_u32 site) {
 #if XMC_DEBUG
   XMC_GLOBAL void *block = xmc_debug_region_malloc(heap, region, size, site);
   (void)scratch;
@@ -41,16 +43,16 @@ XMC_FN XMC_GLOBAL void *xmc_trace_region_malloc_group(XMC_GLOBAL xmcHeap *heap, 
   return block;
 }
 
-XMC_FN void xmc_trace_region_free_group(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
-                                        __local xmcRegionScratch *scratch, xmc_u32 site) {
+XMC_FN XMC_IN_KERNEL void xmc_trace_region_free_group(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
+                                                      __local xmcRegionScratch *scratch, xmc_u32 site) {
   XMC_OWN(heap);
   if (xmc_local_id() == 0)
     xmc_trace_region(heap, xmc_caller(), XMC_TRACE_REGION_FREE, region, site, xmc_work_item());
   xmcRegionFreeWorkGroup(heap, region, scratch);
 }
 
-XMC_FN void xmc_trace_region_reset_group(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
-                                         __local xmcRegionScratch *scratch, xmc_u32 site) {
+XMC_FN XMC_IN_KERNEL void xmc_trace_region_reset_group(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
+                                                       __local xmcRegionScratch *scratch, xmc_u32 site) {
   XMC_OWN(heap);
   if (xmc_local_id() == 0)
     xmc_trace_region(heap, xmc_caller(), XMC_TRACE_REGION_RESET, region, site, xmc_work_item());

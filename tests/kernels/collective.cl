@@ -101,3 +101,34 @@ __kernel void collective_failure(__global xmcHeap *heap, ulong size, uint which)
       (get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + get_group_id(0);
   xmcFreeWorkGroup(heap, xmcMallocWorkGroup(heap, group == which ? (size_t)size : 16, &scratch), &scratch);
 }
+
+/* Each call twice, and with the same scratch: of a region's calls, and of those without one. errors: blocks that were not the caller's
+ * own */
+__kernel void collective_twice(__global xmcHeap *heap, __global uint *errors) {
+  __local xmcGroupScratch scratch;
+  __local xmcRegionScratch of_region;
+  __local xmcRegion region;
+  uint item = (uint)get_global_id(0), i, wrong = 0;
+  __global uint *p[4];
+  if (get_local_id(0) == 0)
+    region = xmcRegionCreate(heap);
+  xmcRegionOpenWorkGroup(&of_region);
+  p[0] = (__global uint *)xmcMallocWorkGroup(heap, 48, &scratch);
+  p[1] = (__global uint *)xmcMallocWorkGroup(heap, 48, &scratch);
+  p[2] = (__global uint *)xmcRegionMallocWorkGroup(heap, region, 48, &of_region);
+  p[3] = (__global uint *)xmcRegionMallocWorkGroup(heap, region, 48, &of_region);
+  for (i = 0; i < 4u; i++)
+    if (p[i])
+      p[i][0] = p[i][11] = 4u * item + i;
+  barrier(CLK_GLOBAL_MEM_FENCE);
+  for (i = 0; i < 4u; i++)
+    wrong += !p[i] || p[i][0] != 4u * item + i || p[i][11] != 4u * item + i;
+  barrier(CLK_GLOBAL_MEM_FENCE); /* all have seen their blocks alive */
+  errors[item] = wrong;
+  xmcFreeWorkGroup(heap, p[0], &scratch);
+  xmcFreeWorkGroup(heap, p[1], &scratch);
+  xmcRegionResetWorkGroup(heap, region, &of_region);
+  xmcRegionResetWorkGroup(heap, region, &of_region);
+  xmcRegionFreeWorkGroup(heap, region, &of_region);
+  xmcRegionFreeWorkGroup(heap, region, &of_region); /* a bad one: the group's first work-item counts it */
+}
