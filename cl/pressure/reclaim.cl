@@ -147,9 +147,11 @@ XMC_FN xmc_claim xmc_last_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
 }
 
 /* Where the classes end that a request for `cls` may take a block of instead: those of up to twice its size, once the choosy turns found
- * nothing. Small blocks that took any larger one, each as it was freed, would soon hold a whole heap between them. */
+ * nothing: the next four, but one to 16 B, two to 32 and three to 48, for up to 128 B all steps are 16 B. Small blocks that took any
+ * larger one, each as it was freed, would soon hold a whole heap between them. */
 XMC_FN xmc_u32 xmc_search_end(xmc_u32 cls, xmc_search search) {
-  xmc_u32 end = xmc_search_is_choosy(search) ? 0 : cls + 5u;
+  xmc_u32 end = cls < 3u ? 2u * cls + 2u : cls + 5u;
+  end = xmc_search_is_choosy(search) ? 0 : end;
   return end > XMC_CLASSES ? XMC_CLASSES : end;
 }
 
