@@ -136,7 +136,6 @@ XMC_FN xmc_u64 xmc_arena_offset(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void 
 
 /* Bad frees: counted by kind, the first one kept; nothing else changes. */
 XMC_COLD_FN void xmc_count_double_free(XMC_GLOBAL xmcHeap *heap, xmc_u64 offset, xmc_u32 times) {
-  XMC_AFRESH64(heap);
   xmc_add_relaxed64(&heap->double_frees, times);
   xmc_cas_relaxed64(&heap->first_double_free, 0, offset + 1u);
 }
@@ -145,7 +144,6 @@ XMC_FN void xmc_count_invalid_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const vo
   xmc_cas_relaxed64(&heap->first_invalid_free, 0, xmc_arena_offset(heap, ptr) + 1u);
 }
 XMC_COLD_FN void xmc_count_failure_of(XMC_GLOBAL xmcHeap *heap, size_t size, xmc_u64 id) {
-  XMC_AFRESH64(heap);
   xmc_add_relaxed64(&heap->failed_requests, 1);
   /* No heap has more; a sum with such numbers would say nothing. */
   if (size <= (xmc_u64)XMC_MAX_PAGES << XMC_PAGE_SHIFT)
@@ -161,7 +159,6 @@ XMC_FN void xmc_count_failure(XMC_GLOBAL xmcHeap *heap, size_t size) {
  * the slab that the caller must answer for now. */
 XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                       xmc_u32 id, xmc_u64 w) {
-  XMC_AFRESH64(heap);
   w = xmc_superblock_retire(xmc_word_at(heap, words, id), cls, w);
   return w ? xmc_give_back(heap, me, words, cls, id) : XMC_NONE;
 }
@@ -218,7 +215,6 @@ XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
  * the other, and whoever's CAS succeeds owns the pages. Entries of pages that come are written before the word: what they said
  * until then leads to words that are not in use. Those of pages that go stay as they are, and lead nowhere. */
 XMC_COLD_FN int xmc_memoryblock_resize(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 had, xmc_u32 pages) {
-  XMC_AFRESH64(heap);
   xmc_u64 word = xmc_word_memoryblock(had);
   XMC_GLOBAL xmc_u64 *entry = xmc_page_entry(heap, page);
   xmc_u32 i;
@@ -241,7 +237,6 @@ XMC_COLD_FN int xmc_memoryblock_resize(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, x
 
 /* Releases a Memoryblock; whoever retires its word owns it. */
 XMC_HOT_FN void xmc_memoryblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
-  XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, xmc_superblock_id(page, 0));
   xmc_u64 w = xmc_load_relaxed64(word);
   if (xmc_word_class(w) == XMC_CLASS_MEMORYBLOCK && xmc_cas_acq_rel64(word, w, XMC_WORD_RETIRED) == w)

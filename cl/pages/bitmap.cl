@@ -21,7 +21,6 @@
 
 /* The word of a level where the bit number i is */
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_bitmap_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 level, xmc_u32 i) {
-  XMC_AFRESH64(heap);
   return xmc_at64(heap, xmc_heap_bitmap(heap, map, level)) + (i >> 6);
 }
 
@@ -31,7 +30,6 @@ XMC_FN int xmc_bitmap_fill(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 level,
 }
 XMC_FN void xmc_bitmap_set(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) {
   xmc_u32 level = 0;
-  XMC_AFRESH(item);
   /* up while words were empty */
   XMC_ROLLED
   while (xmc_bitmap_fill(heap, map, level, item) && ++level < XMC_BITMAP_LEVELS)
@@ -48,8 +46,6 @@ XMC_FN void xmc_bitmap_ensure(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 ite
 XMC_FN void xmc_bitmap_clear(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) {
   xmc_u32 level, up;
   xmc_u64 bit;
-  XMC_AFRESH64(heap);
-  XMC_AFRESH(item);
   XMC_ROLLED
   for (level = 0; level < XMC_BITMAP_LEVELS; level++) { /* up while words become empty */
     bit = (xmc_u64)1 << (item >> 6u * level & 63u);
@@ -73,7 +69,6 @@ XMC_FN int xmc_bitmap_has(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) {
 
 /* The lowest set item in [low, high), or XMC_NONE */
 XMC_FN xmc_u32 xmc_bitmap_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 low, xmc_u32 high) {
-  XMC_AFRESH64(heap);
   xmc_u32 level = 0, i;
   xmc_u64 bits;
   XMC_ROLLED
@@ -95,7 +90,6 @@ XMC_FN xmc_u32 xmc_bitmap_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 lo
  * found outside [low, high), wherever start lies. */
 XMC_FN xmc_u32 xmc_bitmap_find_from(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 low, xmc_u32 high,
                                     xmc_u32 start) {
-  XMC_AFRESH64(heap);
   xmc_u32 item = xmc_bitmap_find(heap, map, start, high);
   return item != XMC_NONE ? item : xmc_bitmap_find(heap, map, low, start < high ? start : high);
 }

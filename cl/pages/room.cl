@@ -16,7 +16,6 @@
 #define XMC_ROOM_USED 3u
 #define XMC_ROOM_PAGES 24u
 XMC_COLD_FN void xmc_room_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
-  XMC_AFRESH64(heap);
   xmc_u32 spans = xmc_heap_present_spans(heap), mean = xmc_load_relaxed32(&heap->room_used);
   xmc_u64 word =
       xmc_load_relaxed64(xmc_span_word(heap, (xmc_u32)((xmc_u64)(any * 2654435769u) * spans >> 32)));

@@ -66,7 +66,6 @@ XMC_FN xmc_u32 xmc_run_orders_slowly(xmc_u64 x) {
   xmc_u32 orders = 0, k;
   XMC_ROLLED
   for (k = 0; k < XMC_ORDERS; k++) {
-    XMC_AFRESH64(x);
     orders |= (xmc_u32)(xmc_aligned_runs(x, k) != 0) << k;
   }
   return orders;
@@ -92,7 +91,6 @@ XMC_FN xmc_u32 xmc_index_union(xmc_u64 word) {
 }
 
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_index_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i) {
-  XMC_AFRESH64(heap);
   return xmc_at64(heap, xmc_heap_index(heap, level)) + (i >> 3);
 }
 
@@ -104,7 +102,6 @@ XMC_FN int xmc_index_has_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
 
 /* From `level` up: i is the byte's number there. */
 XMC_FN void xmc_index_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xmc_u32 orders) {
-  XMC_AFRESH64(heap);
   xmc_u64 old;
   XMC_ROLLED
   for (; level < XMC_INDEX_LEVELS && orders; level++, i >>= 3) {
@@ -121,7 +118,6 @@ XMC_FN void xmc_index_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xm
 XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 orders) {
   xmc_u32 level, left = orders;
   xmc_u64 bits;
-  XMC_AFRESH64(heap);
   XMC_ROLLED
   for (level = 0; level < XMC_INDEX_LEVELS && left; level++) {
     bits = (xmc_u64)left << (8u * (span >> (3u * level) & 7u));
@@ -142,7 +138,6 @@ XMC_FN xmc_u64 xmc_index_mask(xmc_u32 order) { return (xmc_u64)0x010101010101010
 
 /* The first span from `span` on that has a run of 2^order pages by the index, or XMC_NONE */
 XMC_FN xmc_u32 xmc_index_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 span) {
-  XMC_AFRESH64(heap);
   xmc_u32 level = 0, i;
   xmc_u64 bits;
   XMC_ROLLED
@@ -164,11 +159,9 @@ XMC_FN xmc_u32 xmc_index_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 s
 /* A span that has a run of 2^order pages by the index, or XMC_NONE. Different numbers `any` lead to
  * different spans, so that searchers do not follow each other; 0 leads to the lowest. */
 XMC_FN xmc_u32 xmc_index_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 any) {
-  XMC_AFRESH64(heap);
   xmc_u32 start = any % xmc_heap_present_spans(heap), span = start;
   XMC_ROLLED
   for (;;) { /* once from there on, once from the first one on */
-    XMC_AFRESH(order);
     span = xmc_index_next(heap, order, span);
     if (span != XMC_NONE || start == 0)
       return span;

@@ -48,7 +48,6 @@ XMC_FN xmc_u32 xmc_own_slots(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
 
 /* `own`: how many slots have a place for the class */
 XMC_FN XMC_GLOBAL xmc_u32 *xmc_own_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 own) {
-  XMC_AFRESH64(heap);
   xmc_u32 row = xmc_class_is_small(cls) ? XMC_OWN_RUNS + cls : xmc_class_order(cls);
   return (XMC_GLOBAL xmc_u32 *)heap +
          (xmc_u32)(XMC_HEADER_BYTES / sizeof(xmc_u32) + row * own + xmc_slot_hint(me, own)); /* in 32 bits */

@@ -96,9 +96,6 @@ XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_number(XMC_GLOBAL xmcHeap *heap, xmc_u32 nu
   return (XMC_GLOBAL xmc_fifo *)heap + number;
 }
 XMC_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
-  XMC_AFRESH64(heap);
-  XMC_AFRESH(cls);
-  XMC_AFRESH(slot);
   xmc_bitmap_set(heap, XMC_BUSY, cls * xmc_heap_slots(heap) + slot);
 }
 
@@ -127,7 +124,6 @@ XMC_FN void xmc_hint_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc
 /* Returns the pages of a retired Superblock or slab. Their entries still lead to the retired word, whoever frees there
  * again. */
 XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id) {
-  XMC_AFRESH64(heap);
   xmc_u32 page = xmc_any_page(id), order = cls < XMC_CLASSES ? xmc_run_order(id) : 0,
           fifo = xmc_fifo_of(heap, me, cls);
   if (fifo != XMC_NONE)
@@ -139,7 +135,6 @@ XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
 /* Parks a listed Superblock that no FIFO has room for. Released blocks may make it wholly free later: then
  * the release retires it. */
 XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
-  XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, id);
   xmc_u64 w = xmc_load_relaxed64(word), old;
   XMC_ROLLED
@@ -177,7 +172,6 @@ XMC_FN int xmc_stays_parked(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
 /* Puts a listed Superblock into the ring of the slot, or parks it. The FIFO is marked each time: how much was in the
  * ring, another one may have taken meanwhile, and a third one found it empty. */
 XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 id) {
-  XMC_AFRESH64(heap);
   if (slot != XMC_NONE && xmc_fifo_enqueue(xmc_fifo_at(heap, cls, slot), id)) {
     xmc_fifo_mark_busy(heap, cls, slot);
     return;
@@ -214,7 +208,6 @@ XMC_FN int xmc_is_active_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
  * watched, so that others who free here need not say it again. A word that changed meanwhile is some other one's to
  * say: it is not wholly free, was said, or was parked just now (xmc_park). */
 XMC_FN void xmc_say_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
-  XMC_AFRESH64(heap);
   if (xmc_word_class(w) == cls && (w & XMC_WORD_WATCHED) && xmc_word_is_whole(w) &&
       xmc_cas_relaxed64(xmc_word_at(heap, words, id), w, w & ~XMC_WORD_WATCHED) == w)
     xmc_whole_add(heap, xmc_any_page(id));
@@ -251,7 +244,6 @@ XMC_FN xmc_u32 xmc_slab_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
 /* Gives the memory of a retired Superblock (or slab) back: its pages to the spans, or its place in the slab
  * to the slab. Returns XMC_NONE, or the slab's id if the caller must answer for the slab now. */
 XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id) {
-  XMC_AFRESH64(heap);
   xmc_u32 bit = 1u << xmc_id_row(id);
   if (!xmc_class_is_small(cls)) {
     xmc_pages_return(heap, me, cls, id);
@@ -267,7 +259,6 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words
  * of the header. */
 XMC_CALL_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                             xmc_u64 w) {
-  XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_fifo *fifo;
   xmc_u64 active;
   xmc_u32 slot;

@@ -21,12 +21,10 @@ XMC_FN void xmc_whole_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
 
 /* The first page from `page` on that is to be looked at, or XMC_NONE */
 XMC_FN xmc_u32 xmc_whole_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
-  XMC_AFRESH64(heap);
   return xmc_bitmap_find(heap, XMC_WHOLE, page, xmc_heap_pages(heap));
 }
 
 XMC_FN void xmc_whole_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
-  XMC_AFRESH64(heap);
   xmc_bitmap_clear(heap, XMC_WHOLE, page);
 }
 #endif
