@@ -57,8 +57,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     if (!claim && !(scarce & XMC_ROOM_SHORT))
       claim = xmc_pages_carve(heap, me, xmc_class_is_small(cls) ? xmc_slab_class(cls) : cls,
                               xmc_class_is_small(cls) ? 1u : want, order, map, from);
-    if (claim) /* else the last resort does, by another number than 0 each time */
-      xmc_room_sample(heap, xmc_claim_id(claim));
+    xmc_room_sample(heap, xmc_claim_id(claim));
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);
     if (xmc_class_is_small(cls) && claim && seat.fifo != XMC_NONE)
