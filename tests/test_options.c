@@ -149,7 +149,7 @@ static void unseen(test_env *env) {
   clReleaseProgram(program);
 }
 
-/* A heap that is given to an argument for data is refused, and the argument stays as it was. */
+/* A heap that is given to an argument for data is refused; bytes and void may be an arena. */
 static void misplaced(test_env *env) {
   static const char text[] =
       "__kernel void take(__global xmcHeap *heap, __global xmcRef *refs, __global ulong *longs,"

@@ -65,9 +65,8 @@ XMC_FN xmc_u32 xmc_run_orders(xmc_u64 x) {
 XMC_FN xmc_u32 xmc_run_orders_slowly(xmc_u64 x) {
   xmc_u32 orders = 0, k;
   XMC_ROLLED
-  for (k = 0; k < XMC_ORDERS; k++) {
+  for (k = 0; k < XMC_ORDERS; k++)
     orders |= (xmc_u32)(xmc_aligned_runs(x, k) != 0) << k;
-  }
   return orders;
 }
 

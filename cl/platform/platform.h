@@ -162,9 +162,10 @@
 #endif
 /* A part of one other function, which stands by itself for its readers only: compilers must put it there. */
 #define XMC_PART_FN static inline __attribute__((always_inline))
-/* Behind XMC_API or XMC_FN: of what takes the address of a kernel's __local variable and is no function that is called (XMC_GROUP_FN).
- * On CPU devices compilers must put it into the kernel. Where a function is called twice with the same variable LLVM may write the
- * variable itself into the function; PoCL 3.1, which makes such variables the kernel's arguments, misses that, and crashes. */
+/* Stands behind XMC_API or XMC_FN of a function that takes a pointer to a kernel's __local variable: on CPU devices compilers must put
+ * the function into the kernel. If they called it, at two places with the same variable, LLVM could write the variable's address into the
+ * function. PoCL 3.1 makes such variables arguments of the kernel, does not find that use, and crashes. (Functions that have to be calls
+ * take the pointer as a number: XMC_GROUP_FN.) */
 #if XMC_SIMT
 #define XMC_IN_KERNEL
 #else
