@@ -14,7 +14,7 @@
  * a Superblock: else there is no used memory that a look could find. */
 #define XMC_ROOM_SCALE 32u
 #define XMC_ROOM_USED 3u
-#define XMC_ROOM_PAGES 24u
+#define XMC_ROOM_PAGES 12u
 XMC_COLD_FN void xmc_room_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
   xmc_u32 spans = xmc_heap_present_spans(heap), mean = xmc_load_relaxed32(&heap->room_used);
   xmc_u64 word =

@@ -124,6 +124,7 @@ XMC_FN void xmc_hint_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc
 /* Returns the pages of a retired Superblock or slab. Their entries still lead to the retired word, whoever frees there
  * again. */
 XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id) {
+  XMC_AFRESH64(heap);
   xmc_u32 page = xmc_any_page(id), order = cls < XMC_CLASSES ? xmc_run_order(id) : 0,
           fifo = xmc_fifo_of(heap, me, cls);
   if (fifo != XMC_NONE)
