@@ -120,7 +120,7 @@ static void index_against_model(void **state) {
         span = xmc_index_next(heap, ORDER, span); /* keeps them few */
       if (span == XMC_NONE || !model[span])
         continue;
-      xmc_index_remove(heap, span, model[span]);
+      xmc_index_remove(heap, span, 1, model[span]);
       model[span] = 0;
     }
     from = (xmc_u32)(core_random(&seed) % SPANS);

@@ -7,6 +7,7 @@
  */
 #ifndef XMC_ALLOCATE_CL
 #define XMC_ALLOCATE_CL
+#include "../pages/long_run.cl"
 #include "../pressure/reclaim.cl"
 #include "../superblocks/carve.cl"
 

@@ -125,7 +125,7 @@ XMC_FN void xmc_span_mend(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order)
   xmc_u32 wrong = 1u << order & ~xmc_run_orders(xmc_load_relaxed64(xmc_span_word(heap, span)));
   if (!wrong)
     return;
-  xmc_index_remove(heap, span, wrong);
+  xmc_index_remove(heap, span, 1u, wrong);
   wrong &= xmc_run_orders(xmc_load_relaxed64(xmc_span_word(heap, span)));
   if (wrong)
     xmc_index_add(heap, 0, span, wrong);
@@ -242,84 +242,6 @@ XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages
       xmc_span_mend(heap, span, order);
     next = span + 1u;
   }
-}
-
-/* Claims the pages [page, page + pages), span by span upwards. Returns `pages`; or, if some are not free, how many there were in
- * the spans before that one, and claims none: who steps back moves `flux`. */
-XMC_FN xmc_u32 xmc_pages_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
-  XMC_AFRESH64(heap);
-  xmc_u32 done, n, first;
-  XMC_GLOBAL xmc_u64 *word;
-  xmc_u64 mask, seen, old;
-  XMC_ROLLED
-  for (done = 0; done < pages; done += n) {
-    first = (page + done) & (XMC_SPAN_PAGES - 1u);
-    n = pages - done < XMC_SPAN_PAGES - first ? pages - done : XMC_SPAN_PAGES - first;
-    word = xmc_span_word(heap, (page + done) >> XMC_SPAN_SHIFT);
-    mask = xmc_run_mask(first, n);
-    seen = n == XMC_SPAN_PAGES ? mask : xmc_load_relaxed64(word);
-    XMC_ROLLED
-    while ((seen & mask) == mask) {
-      old = xmc_cas_acquire64(word, seen, seen & ~mask);
-      if (old == seen)
-        break;
-      seen = old;
-    }
-    if ((seen & mask) != mask) {
-      if (done > 0) {
-        xmc_run_release(heap, page, done);
-        xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
-      }
-      return done;
-    }
-  }
-  return pages;
-}
-
-/* How many spans from `span` on are free as far as one can see, up to those of a run of `pages`, the last one in part */
-XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages) {
-  XMC_AFRESH64(heap);
-  xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, i = 0;
-  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span); /* that of each further span lies before it */
-  xmc_u64 mask, a, b, c, d;
-  XMC_ROLLED
-  for (; (i + 4u) * XMC_SPAN_PAGES <= pages; i += 4u, word -= 4) { /* four loads on their way at a time */
-    a = xmc_load_relaxed64(word);
-    b = xmc_load_relaxed64(word - 1);
-    c = xmc_load_relaxed64(word - 2);
-    d = xmc_load_relaxed64(word - 3);
-    if (~(a & b & c & d))
-      break;
-  }
-  XMC_ROLLED
-  for (; i < need; i++, word--) {
-    mask = xmc_run_mask(0, pages - i * XMC_SPAN_PAGES);
-    if ((xmc_load_relaxed64(word) & mask) != mask)
-      break;
-  }
-  return i;
-}
-
-/* Claims a run of more than 64 pages. Two such requests may meet and both step back; then the one that
- * began further up was stopped by a block in use, or succeeds. A step back moves `flux`, and requests
- * that failed meanwhile look again. */
-XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
-  XMC_AFRESH64(heap);
-  xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, span = 0, n;
-  if (need > xmc_heap_present_spans(heap))
-    return XMC_NONE;
-  XMC_ROLLED
-  while (span <= xmc_heap_present_spans(heap) - need) {
-    n = xmc_spans_look(heap, span, pages);
-    if (n == need) {
-      n = xmc_pages_claim(heap, span * XMC_SPAN_PAGES, pages);
-      if (n == pages)
-        return span * XMC_SPAN_PAGES;
-      n >>= XMC_SPAN_SHIFT;
-    }
-    span += n + 1u;
-  }
-  return XMC_NONE;
 }
 
 /* Runs that the index misses, because a work-item stopped half-way, are found by looking at XMC_SWEEP_SPANS, from where the search

@@ -114,14 +114,16 @@ XMC_FN void xmc_index_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xm
   }
 }
 
-XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 orders) {
+/* Takes `orders` from up to eight spans from `span` on, whose bytes share a word. */
+XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 spans, xmc_u32 orders) {
   xmc_u32 level, left = orders;
-  xmc_u64 bits;
+  xmc_u64 bits = orders * ((xmc_u64)0x0101010101010101u >> (64u - 8u * spans));
   XMC_ROLLED
   for (level = 0; level < XMC_INDEX_LEVELS && left; level++) {
-    bits = (xmc_u64)left << (8u * (span >> (3u * level) & 7u));
+    bits <<= 8u * (span >> (3u * level) & 7u);
     left &=
         ~xmc_index_union(xmc_and_hint64(xmc_index_word(heap, level, span >> (3u * level)), ~bits) & ~bits);
+    bits = left;
   }
   XMC_ROLLED
   while (--level > 0) { /* did the words below get one meanwhile? */

@@ -41,6 +41,29 @@ static void said_and_granted(size_t size, uint32_t stays) {
   yardstick_end(heap);
 }
 
+/* Accesses of the request for the last block of `mib` MiB that has room, in a heap of 1 GiB that is full of such blocks but for one:
+ * one for each page and few for each 64 are its own; what grows with the heap is the search. */
+static void search_is_short(size_t mib, uint64_t most) {
+  xmcHeap *heap = yardstick_heap((size_t)1 << 30);
+  uint32_t blocks = 0;
+  uint64_t accesses = 0;
+  char name[96];
+  void *last = NULL, *one;
+  do {
+    uint64_t before = yardstick_steps;
+    one = xmcMalloc(heap, mib << 20);
+    if (one) {
+      last = one;
+      accesses = yardstick_steps - before;
+      blocks++;
+    }
+  } while (one);
+  assert_non_null(last);
+  snprintf(name, sizeof name, "%u blocks of %zu MiB in 1 GiB: accesses of the last request", blocks, mib);
+  yardstick_most(name, accesses, most);
+  yardstick_end(heap);
+}
+
 int main(void) {
   static const size_t sizes[] = {16, 200, 1000, 8192, 40000};
   size_t s;
@@ -49,5 +72,7 @@ int main(void) {
     said_and_granted(sizes[s], 3);
     said_and_granted(sizes[s], 40);
   }
+  search_is_short(2, 160);
+  search_is_short(32, 2140);
   return yardstick_failed;
 }

@@ -160,7 +160,8 @@ inline run_claim(n_pages) {
   od
 }
 
-/* xmc_run_claim_long: 4 + more pages from the start of the heap, by xmc_spans_look and xmc_spans_claim */
+/* xmc_run_claim_long: 4 + more pages from the start of the heap, by xmc_spans_look, xmc_pages_claim and xmc_spans_forget. With only one
+ * span to begin in, that the index is asked first changes nothing, and is left out. */
 inline run_claim_long(l_more) {
   got = 0;
   STEP(won = free_pages[0] == 15);
@@ -187,7 +188,7 @@ inline run_claim_long(l_more) {
         :: else -> got = 0; break
         od;
         if
-        :: got
+        :: got -> orders = 4; index_remove(0, orders); orders = 0
         :: else ->
 #ifndef NO_STEP_BACK
            span_give(0, 15);

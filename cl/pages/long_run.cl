@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs of more pages than a span has, and those that grow in place: claimed span by span. */
+#ifndef XMC_LONG_RUN_CL
+#define XMC_LONG_RUN_CL
+#include "memoryblock.cl"
+
+/* Claims the pages [page, page + pages), span by span upwards. Returns `pages`; or, if some are not free, how many there were in
+ * the spans before that one, and claims none: who steps back moves `flux`. */
+XMC_FN xmc_u32 xmc_pages_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
+  XMC_AFRESH64(heap);
+  xmc_u32 done, n, first;
+  XMC_GLOBAL xmc_u64 *word;
+  xmc_u64 mask, seen, old;
+  XMC_ROLLED
+  for (done = 0; done < pages; done += n) {
+    first = (page + done) & (XMC_SPAN_PAGES - 1u);
+    n = pages - done < XMC_SPAN_PAGES - first ? pages - done : XMC_SPAN_PAGES - first;
+    word = xmc_span_word(heap, (page + done) >> XMC_SPAN_SHIFT);
+    mask = xmc_run_mask(first, n);
+    seen = n == XMC_SPAN_PAGES ? mask : xmc_load_relaxed64(word);
+    XMC_ROLLED
+    while ((seen & mask) == mask) {
+      old = xmc_cas_acquire64(word, seen, seen & ~mask);
+      if (old == seen)
+        break;
+      seen = old;
+    }
+    if ((seen & mask) != mask) {
+      if (done > 0) {
+        xmc_run_release(heap, page, done);
+        xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
+      }
+      return done;
+    }
+  }
+  return pages;
+}
+
+/* How many spans from `span` on are free as far as one can see, up to those of a run of `pages`, the last one in part */
+XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages) {
+  XMC_AFRESH64(heap);
+  xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, i = 0;
+  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span); /* that of each further span lies before it */
+  xmc_u64 mask, a, b, c, d;
+  XMC_ROLLED
+  for (; (i + 4u) * XMC_SPAN_PAGES <= pages; i += 4u, word -= 4) { /* four loads on their way at a time */
+    a = xmc_load_relaxed64(word);
+    b = xmc_load_relaxed64(word - 1);
+    c = xmc_load_relaxed64(word - 2);
+    d = xmc_load_relaxed64(word - 3);
+    if (~(a & b & c & d))
+      break;
+  }
+  XMC_ROLLED
+  for (; i < need; i++, word--) {
+    mask = xmc_run_mask(0, pages - i * XMC_SPAN_PAGES);
+    if ((xmc_load_relaxed64(word) & mask) != mask)
+      break;
+  }
+  return i;
+}
+
+#define XMC_ORDER_OF_SPAN (1u << (XMC_ORDERS - 1u))
+
+/* Claims a run of more than 64 pages, the lowest one that begins with a span: where the index knows of free spans; or, if that leads
+ * to none, wherever one can be seen, for the index may miss some while others are in the middle of a call. Two such requests may meet
+ * and both step back; then the one that began further up was stopped by a block in use, or succeeds. A step back moves `flux`, and
+ * requests that failed meanwhile look again.
+ *
+ * The index forgets that a span is free if it was wrong, as in xmc_span_mend, and of all spans that were claimed wholly, so that the
+ * next request passes none of them again. Nobody can add a run there before they are given back, but for one who gave something there back
+ * earlier and is late, which only misleads. */
+XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
+  XMC_AFRESH64(heap);
+  xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, span = 0, by_index = 1, free, left, n, at;
+  XMC_ROLLED
+  for (;;) {
+    if (by_index)
+      span = xmc_index_next(heap, XMC_ORDERS - 1u, span);
+    if (span == XMC_NONE || span + need > xmc_heap_present_spans(heap)) {
+      if (!by_index)
+        return XMC_NONE;
+      span = by_index = 0;
+      continue;
+    }
+    n = xmc_spans_look(heap, span, pages);
+    free = n == need ? xmc_pages_claim(heap, span * XMC_SPAN_PAGES, pages) : n << XMC_SPAN_SHIFT;
+    left = free == pages ? pages >> XMC_SPAN_SHIFT : by_index && !free;
+    XMC_ROLLED
+    for (at = span; left; at += n, left -= n) {
+      n = 8u - (at & 7u);
+      n = n < left ? n : left;
+      xmc_index_remove(heap, at, n, XMC_ORDER_OF_SPAN);
+    }
+    if (free == pages)
+      return span * XMC_SPAN_PAGES;
+    if (at != span && !~xmc_load_relaxed64(xmc_span_word(heap, span))) /* free again meanwhile */
+      xmc_index_add(heap, 0, span, XMC_ORDER_OF_SPAN);
+    span += (free >> XMC_SPAN_SHIFT) + 1u;
+  }
+}
+#endif
