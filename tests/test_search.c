@@ -179,19 +179,47 @@ static void a_span_comes_back(void **state) {
   assert_int_equal(spans, 3);
 }
 
-/* The index no longer names the spans of a long run; and such a run is found where the index knows of none. */
+/* Does the index say that the span is free? */
+static int is_named(uint32_t span) { return xmc_index_next(view.heap, XMC_ORDERS - 1u, span) == span; }
+
+/* The index names none of the spans that long runs took wholly, wherever its words end, and still all others. */
+static void long_runs_are_forgotten(void **state) {
+  enum { MOST = 26 };
+  uint32_t first, spans, i;
+  (void)state;
+  look_open(40u << 20, 1, XMC_SPAN_PAGES * XMC_PAGE_BYTES);
+  assert_true(view.heap->spans > 10 + MOST && is_named(10 + MOST));
+  for (first = 2; first <= 10; first++)
+    for (spans = 2; spans <= MOST; spans += 3) {
+      assert_int_equal(xmc_run_claim_long(view.heap, first * XMC_SPAN_PAGES), 0);
+      assert_int_equal(xmc_run_claim_long(view.heap, spans * XMC_SPAN_PAGES), first * XMC_SPAN_PAGES);
+      for (i = 0; i <= 10 + MOST; i++)
+        assert_int_equal(is_named(i), i >= first + spans);
+      xmc_run_release(view.heap, 0, (first + spans) * XMC_SPAN_PAGES);
+      intact();
+    }
+  look_close();
+}
+
+/* A request that the index misled corrects it, finds what the index does not know, and takes nothing beyond the last span. */
 static void long_runs_and_index(void **state) {
   uint32_t span;
   (void)state;
   look_open(4u << 20, 1, XMC_SPAN_PAGES * XMC_PAGE_BYTES);
-  assert_int_equal(xmc_run_claim_long(view.heap, XMC_SPAN_PAGES + 10u), 0);
-  assert_true(xmc_index_next(view.heap, XMC_ORDERS - 1u, 0) > 0);
-  xmc_run_release(view.heap, 0, XMC_SPAN_PAGES + 10u);
+  assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 0, 0, &(xmc_u64){0}), 1);
+  assert_true(is_named(0));
+  assert_int_equal(xmc_run_claim_long(view.heap, XMC_SPAN_PAGES + 10u), XMC_SPAN_PAGES);
+  assert_false(is_named(0));
+  xmc_run_release(view.heap, 0, 1);
+  xmc_run_release(view.heap, XMC_SPAN_PAGES, XMC_SPAN_PAGES + 10u);
   intact();
   for (span = 0; span < view.heap->spans; span++)
     xmc_index_remove(view.heap, span, 1, 0x7fu);
   assert_int_equal(xmc_index_next(view.heap, XMC_ORDERS - 1u, 0), XMC_NONE);
   assert_int_equal(xmc_run_claim_long(view.heap, XMC_SPAN_PAGES + 10u), 0);
+  xmc_run_release(view.heap, 0, XMC_SPAN_PAGES + 10u);
+  view.heap->present_spans = 1; /* what is behind it looks free */
+  assert_int_equal(xmc_run_claim_long(view.heap, XMC_SPAN_PAGES + 10u), XMC_NONE);
   look_close();
 }
 
@@ -283,11 +311,15 @@ static void hints_are_mended(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(random_requests),   cmocka_unit_test(slab_takes_the_seat),
-      cmocka_unit_test(part_of_a_run),     cmocka_unit_test(part_of_the_spans),
-      cmocka_unit_test(a_span_comes_back), cmocka_unit_test(long_runs_and_index),
-      cmocka_unit_test(lost_runs),         cmocka_unit_test(patience),
-      cmocka_unit_test(hints_are_mended)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(random_requests),
+                                     cmocka_unit_test(slab_takes_the_seat),
+                                     cmocka_unit_test(part_of_a_run),
+                                     cmocka_unit_test(part_of_the_spans),
+                                     cmocka_unit_test(a_span_comes_back),
+                                     cmocka_unit_test(long_runs_and_index),
+                                     cmocka_unit_test(long_runs_are_forgotten),
+                                     cmocka_unit_test(lost_runs),
+                                     cmocka_unit_test(patience),
+                                     cmocka_unit_test(hints_are_mended)};
   return run_named(tests, argc, argv);
 }

@@ -160,7 +160,7 @@ inline run_claim(n_pages) {
   od
 }
 
-/* xmc_run_claim_long: 4 + more pages from the start of the heap, by xmc_spans_look, xmc_pages_claim and xmc_spans_forget. With only one
+/* xmc_run_claim_long: 4 + more pages from the start of the heap, by xmc_spans_look, xmc_pages_claim and xmc_index_remove. With only one
  * span to begin in, that the index is asked first changes nothing, and is left out. */
 inline run_claim_long(l_more) {
   got = 0;
