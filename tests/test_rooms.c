@@ -2,6 +2,7 @@
 /* The rooms of the core by themselves, compiled as C: size classes, bitmaps, FIFO, Superblock, Memoryblock;
  * first alone against a simple model, then with 8 threads. */
 #include "support/core.h"
+#include "../host/inspect/inspect.h"
 #include "support/named.h"
 
 #define THREADS 8
@@ -592,6 +593,7 @@ static void run_member(int number, void *data) {
 static void memoryblock_crowd(int threads, size_t bytes, uint32_t rounds, uint32_t most) {
   run_crowd crowd;
   xmc_u32 page, pages;
+  xmc_heap_report report = {0};
   memset(&crowd, 0, sizeof crowd);
   crowd.heap = core_heap(bytes, CORE_SLOTS_DEFAULT, 0, XMC_COALESCE_CLASS);
   crowd.owners = calloc(crowd.heap->pages, sizeof *crowd.owners);
@@ -602,7 +604,9 @@ static void memoryblock_crowd(int threads, size_t bytes, uint32_t rounds, uint32
   assert_int_equal(crowd.collisions, 0);
   assert_int_equal(crowd.outside, 0);
   assert_true(crowd.failures < rounds * (unsigned)threads / 2);
-  /* all merged again: one run of everything can be had */
+  /* all merged again, and the index knows it: one run of everything can be had */
+  if (xmc_check_meta(crowd.heap, &report) != CL_SUCCESS)
+    fail_msg("%s", report.message);
   assert_int_equal(core_free_pages(crowd.heap), crowd.heap->pages);
   pages = crowd.heap->pages;
   page = xmc_run_claim_long(crowd.heap, pages);
