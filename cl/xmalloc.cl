@@ -238,31 +238,24 @@ XMC_HOT_FN XMC_GLOBAL void *xmc_move_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
   return to;
 }
 
-/* xmcRealloc of a live block of `old` usable bytes to `size` bytes, neither of them 0 */
-XMC_FN XMC_GLOBAL void *xmc_realloc_live(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t old,
-                                         size_t size) {
-  XMC_GLOBAL void *to = xmc_move_block(heap, xmc_caller(), ptr, old, size);
-  if (!to)
-    xmc_count_failure(heap, size);
-  else if (to != ptr)
-    xmcFree(heap, ptr);
-  return to;
-}
-
 /* Changes a block's size, contents kept up to the smaller one; the address may change. A block of whole pages (over 8 KiB) grows
  * where it is if the pages behind it are free, and gives back those that it no longer needs. NULL for ptr
  * allocates; size 0 frees and returns NULL. On failure NULL, and the old block stays as it was. A ptr
  * that is no block of this heap is counted as an invalid free. */
 XMC_API XMC_GLOBAL void *xmcRealloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t size) {
+  XMC_GLOBAL void *to = 0;
   size_t old;
   XMC_OWN(heap);
   if (!ptr)
     return xmcMalloc(heap, size);
   old = size > 0 ? xmcUsableSize(heap, ptr) : 0;
   if (old)
-    return xmc_realloc_live(heap, ptr, old, size);
-  xmcFree(heap, ptr); /* what is no block is counted */
-  return 0;
+    to = xmc_move_block(heap, xmc_caller(), ptr, old, size);
+  if (old && !to)
+    xmc_count_failure(heap, size);
+  else if (to != ptr)
+    xmcFree(heap, ptr); /* what is no block is counted */
+  return to;
 }
 
 /* A block of a class whose Basicblocks are at multiples of `alignment`, from 32 to 8,192; or a run of pages; or NULL */

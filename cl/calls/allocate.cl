@@ -26,7 +26,8 @@ XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u3
   XMC_GLOBAL xmc_u64 *entry =
       xmc_page_entry(heap, page); /* once: each store would wait for the header's field */
   xmc_u32 i;
-  XMC_DEBUG_REMEMBER(heap, page, pages, XMC_CLASS_MEMORYBLOCK, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
+  if (XMC_DEBUG)
+    xmc_debug_remember(heap, page, pages, XMC_CLASS_MEMORYBLOCK, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
   XMC_ROLLED
   for (i = 1; i < pages; i++)
     xmc_store_relaxed64(entry + i, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));

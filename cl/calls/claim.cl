@@ -24,7 +24,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     seat.hint = xmc_seat_hint(heap, seat.fifo, seat.hint);
   if (small && seat.hint) { /* the slab of the last time has places more often than not */
     slab = seat.hint - 1u;
-    w = xmc_beside64(xmc_word_at(heap, words, slab));
+    w = xmc_load_relaxed64(xmc_word_at(heap, words, slab));
   }
   map = xmc_fixed_map(heap);
   scarce = xmc_room_near(heap);

@@ -45,7 +45,7 @@ XMC_FN XMC_GLOBAL xmc_u32 *xmc_full_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, x
 /* A place of the slab, which has the word w as seen, for a Superblock of 32 blocks: its id, or XMC_NONE. The last place has
  * fewer, unless a block's bytes are a power of two.
  *
- * If a search watches the slab (whole.cl) the Superblock is shown to the next one. If not, the search that will watch it looks at
+ * If a search watches the slab (reclaim.cl) the Superblock is shown to the next one. If not, the search that will watch it looks at
  * the places after that, and finds the Superblock in use, or its place taken. */
 #define XMC_EVEN_SLABS (1u << 0 | 1u << 1 | 1u << 3 | 1u << 7 | 1u << 11) /* 16, 32, 64, 128, 256 B */
 XMC_FN xmc_u32 xmc_full_of_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 slab,
@@ -63,11 +63,7 @@ XMC_FN xmc_u32 xmc_full_of_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
 }
 
 /* Debug heaps remember more of a page than its entry (xmc_debug_remember). */
-#if XMC_USED_IS_DONE && !XMC_DEBUG
-#define XMC_TRUSTS_ENTRIES 1
-#else
-#define XMC_TRUSTS_ENTRIES 0
-#endif
+#define XMC_TRUSTS_ENTRIES (XMC_USED_IS_DONE && !XMC_DEBUG)
 
 /* A new slab, parked, where the last one was, if that went, or else onward: the id of its first Superblock, or XMC_NONE.
  *
@@ -93,7 +89,7 @@ XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     w = xmc_word_make(xmc_slab_class(cls), places, xmc_count_mask(places) & ~1u) | XMC_WORD_LISTED |
         XMC_WORD_PARKED;
     xmc_cas_acquire64(xmc_word_at(heap, words, slab), XMC_WORD_RETIRED, w);
-    seen = xmc_beside64(parked);
+    seen = xmc_load_relaxed64(parked);
     scarce = xmc_scarce_near(heap);
     if (!(seen >> (item & 63u) & 1u)) /* as xmc_bitmap_ensure */
       xmc_bitmap_set(heap, XMC_PARKED, item);
@@ -124,7 +120,7 @@ XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
     page = (page >> order) % (pages >> order) << order;
   }
   if (!xmc_seat_own(seat) && xmc_hint_is_stack(seat->hint))
-    next = xmc_beside32(xmc_map_hint(heap, (xmc_u32)map, pages, page));
+    next = xmc_load_relaxed32(xmc_map_hint(heap, (xmc_u32)map, pages, page));
   if (!xmc_run_claim_at(heap, (xmc_u32)map, order, page, &seen))
     return XMC_NONE;
   scarce = xmc_scarce_near(heap);
@@ -156,7 +152,7 @@ XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 word
     return XMC_NONE;
   w = 0;
   if (xmc_class_is_small(cls))
-    w = xmc_beside64(xmc_word_at(heap, words, seat.hint - 1u));
+    w = xmc_load_relaxed64(xmc_word_at(heap, words, seat.hint - 1u));
   map = xmc_fixed_map(heap);
   if (xmc_scarce_near(heap))
     return XMC_NONE;

@@ -25,11 +25,7 @@
 #endif
 
 /* Is each work-item served by itself? */
-#if XMC_SIMT || XMC_DEBUG
-#define XMC_COLLECTIVE_EACH 1
-#else
-#define XMC_COLLECTIVE_EACH 0
-#endif
+#define XMC_COLLECTIVE_EACH (XMC_SIMT || XMC_DEBUG)
 
 /* Local memory for the work-group calls, one for each work-group: __local xmcGroupScratch scratch; */
 typedef struct xmcGroupScratch {
@@ -209,15 +205,7 @@ XMC_FN xmc_u32 xmc_group_serve_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local
   return i;
 }
 
-/* A request that is served by itself. `id`: the work-item that reports a failure */
-XMC_COLD_FN XMC_GLOBAL char *xmc_group_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 size, xmc_u64 id) {
-  XMC_GLOBAL char *block = xmc_any_malloc(heap, me, (size_t)size);
-  if (!block && size > 0)
-    xmc_count_failure_of(heap, (size_t)size, id);
-  return block;
-}
-
-/* Sizes become blocks. `at`: the scratch; `id` as above */
+/* Sizes become blocks. `at`: the scratch; `id`: the work-item that reports failures */
 XMC_GROUP_FN void xmc_group_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, xmc_u64 at,
                                    xmc_u32 items) {
   __local xmcGroupScratch *scratch = (__local xmcGroupScratch *)(size_t)at;
@@ -257,7 +245,7 @@ XMC_GROUP_FN void xmc_group_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64
   }
   for (i = served; i < items; i++)
     if (!other || scratch->cls[i] != XMC_GROUP_SERVED)
-      scratch->of[i] = (xmc_u64)(size_t)xmc_group_alone(heap, me, scratch->of[i], id);
+      scratch->of[i] = (xmc_u64)(size_t)xmc_malloc_alone(heap, me, id, (size_t)scratch->of[i]);
 }
 #endif
 #endif

@@ -162,7 +162,7 @@ typedef uint64_t xmc_u64;
 /* State words */
 #define XMC_WORD_LISTED ((xmc_u64)1 << 32)
 #define XMC_WORD_PARKED ((xmc_u64)1 << 33)
-#define XMC_WORD_WATCHED ((xmc_u64)1 << 34) /* who makes it wholly free says so (whole.cl) */
+#define XMC_WORD_WATCHED ((xmc_u64)1 << 34) /* who makes it wholly free says so (xmc_say_whole) */
 #define XMC_WORD_SEATED ((xmc_u64)1 << 35)  /* it is the active one of some FIFO, most likely */
 #define XMC_WORD_WHERE (XMC_WORD_LISTED | XMC_WORD_PARKED | XMC_WORD_SEATED)
 #define XMC_WORD_CLASS_SHIFT 40

@@ -36,10 +36,14 @@ XMC_FN void xmc_bitmap_set(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) 
     item >>= 6;
 }
 
-/* The same where the bit is most often set already, for a caller who gave the item the thing by a read-modify-write and
+XMC_FN int xmc_bitmap_has(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) {
+  return (int)(xmc_load_relaxed64(xmc_bitmap_word(heap, map, 0, item)) >> (item & 63u) & 1u);
+}
+
+/* xmc_bitmap_set where the bit is most often set already, for a caller who gave the item the thing by a read-modify-write and
  * used its value. */
 XMC_FN void xmc_bitmap_ensure(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) {
-  if (!XMC_USED_IS_DONE || !(xmc_load_relaxed64(xmc_bitmap_word(heap, map, 0, item)) >> (item & 63u) & 1u))
+  if (!XMC_USED_IS_DONE || !xmc_bitmap_has(heap, map, item))
     xmc_bitmap_set(heap, map, item);
 }
 
@@ -61,10 +65,6 @@ XMC_FN void xmc_bitmap_clear(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item
       if (!xmc_bitmap_fill(heap, map, up, item >> 6u * up))
         break;
   }
-}
-
-XMC_FN int xmc_bitmap_has(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) {
-  return (int)(xmc_load_relaxed64(xmc_bitmap_word(heap, map, 0, item)) >> (item & 63u) & 1u);
 }
 
 /* The lowest set item in [low, high), or XMC_NONE */

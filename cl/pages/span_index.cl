@@ -134,9 +134,6 @@ XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 spa
   }
 }
 
-/* The bits of one order in a word */
-XMC_FN xmc_u64 xmc_index_mask(xmc_u32 order) { return (xmc_u64)0x0101010101010101u << order; }
-
 /* The first span from `span` on that has a run of 2^order pages by the index, or XMC_NONE */
 XMC_FN xmc_u32 xmc_index_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 span) {
   xmc_u32 level = 0, i;
@@ -144,7 +141,7 @@ XMC_FN xmc_u32 xmc_index_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 s
   XMC_ROLLED
   while (span < xmc_heap_present_spans(heap)) { /* down where there is one, else up at the word's end */
     i = span >> (3u * level);                   /* the byte's number */
-    bits = xmc_load_relaxed64(xmc_index_word(heap, level, i)) & xmc_index_mask(order) &
+    bits = xmc_load_relaxed64(xmc_index_word(heap, level, i)) & (xmc_u64)0x0101010101010101u << order &
            ~(xmc_u64)0 << (8u * (i & 7u));
     i = (i & ~7u) + (bits ? xmc_lowest64(bits) >> 3 : 8u);
     if (i << (3u * level) > span)

@@ -3,7 +3,7 @@
  *
  * Only FIFOs whose bit stands in the busy bitmap are looked at, and every one found empty or exhausted is
  * cleaned up on the way (steal.cl); likewise only pages whose bit stands in the whole bitmap, for what is wholly free
- * (whole.cl). So a million requests that meet a full heap share the work: the first ones empty the bitmaps, the others
+ * (xmc_reclaim). So a million requests that meet a full heap share the work: the first ones empty the bitmaps, the others
  * read a few root words. Lanes of a class come here together.
  */
 #ifndef XMC_RECLAIM_CL
@@ -11,11 +11,9 @@
 #include "../superblocks/carve.cl"
 #include "steal.cl"
 
-/* Retires a Superblock or slab if it is wholly free, and gives it back. 1 if it was. */
+/* Retires a Superblock or slab that was wholly free with the word w, and gives it back. 1 if it still was. */
 XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
   XMC_AFRESH64(heap);
-  if (xmc_word_class(w) != cls || !xmc_word_is_whole(w))
-    return 0;
   xmc_flux_begin(heap);
   w = xmc_superblock_retire(xmc_word_of(heap, id), cls, w);
   XMC_AFRESH(id);
@@ -82,8 +80,9 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page)
 /* Retires wholly free Superblocks and slabs of every class, wherever they are listed: their ids stay behind and lead
  * nowhere. Stops after `enough`, less than 2^31. Returns whether there were any.
  *
- * Once a page was looked at its bit is cleared: each of its Superblocks is watched, and whoever makes one wholly
- * free, or starts a new one, sets the bit again. So a million requests that meet a full heap look once at all of it
+ * Before room was ever scarce the bits of all pages that are present are set. Once a page was looked at its bit is cleared: each of
+ * its Superblocks is watched, and whoever makes one wholly free (xmc_say_whole), or starts a new one (xmc_superblock_show), sets the
+ * bit again. So a million requests that meet a full heap look once at all of it
  * together, and then at what changed. */
 #define XMC_RECLAIM_CLEARED 1u /* the page's bit, after the first look */
 #define XMC_RECLAIM_AGAIN 2u   /* once more, from the first page on */
@@ -96,7 +95,7 @@ XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
   while (left > 0) {
     XMC_AFRESH(state);
     if (!(state & XMC_RECLAIM_CLEARED))
-      page = xmc_whole_next(heap, page);
+      page = xmc_bitmap_find(heap, XMC_WHOLE, page, xmc_heap_pages(heap));
     if (page == XMC_NONE) {
       if (state & XMC_RECLAIM_AGAIN)
         break;
@@ -111,7 +110,7 @@ XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
     left -= (int)(look >> 1);
     /* look before the bit is cleared, and after */
     if (!(state & XMC_RECLAIM_CLEARED) && !(look & 1u) && left > 0) {
-      xmc_whole_remove(heap, page);
+      xmc_bitmap_clear(heap, XMC_WHOLE, page);
       state |= XMC_RECLAIM_CLEARED;
       continue;
     }

@@ -67,7 +67,6 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 w
 /* Before a run's entries in the page map are written, `first` and what follows it. A debug heap's headers say what
  * was freed there (debug.cl); that can be believed only if the run was the same one before and its pages were
  * nothing else in between, which the entries that it left tell. */
-#if XMC_DEBUG
 XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages, xmc_u32 cls,
                                     xmc_u64 first) {
   XMC_GLOBAL xmc_u64 *entry = xmc_page_entry(heap, page);
@@ -81,10 +80,6 @@ XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_
   for (i = 1; cls < XMC_CLASSES && i < xmc_map_blocks(first); i++) /* each block of it */
     xmc_store_relaxed32((XMC_GLOBAL xmc_u32 *)(xmc_page_address(heap, page) + i * xmc_class_bytes(cls)), 0);
 }
-#define XMC_DEBUG_REMEMBER(heap, page, pages, cls, first) xmc_debug_remember(heap, page, pages, cls, first)
-#else
-#define XMC_DEBUG_REMEMBER(heap, page, pages, cls, first) ((void)0)
-#endif
 
 /* Where a slot looks first for pages of a class: each class and slot has a place of its own, as long as the heap has room
  * for all. From the lowest class up they take 19 times 1 page a slot and 4 times 2, 4, 8 and 16, at multiples of that. On CPU
@@ -136,7 +131,7 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   hint = xmc_seat_hint(heap, fifo, hint);
   page = xmc_hint_page(hint);
   if (page < pages && xmc_hint_is_stack(hint))
-    next = xmc_beside32(xmc_map_hint(heap, (xmc_u32)map, pages, page));
+    next = xmc_load_relaxed32(xmc_map_hint(heap, (xmc_u32)map, pages, page));
   if (page == XMC_NONE)
     page = xmc_class_home(heap, me, cls);
   page = page >> order << order;
@@ -169,7 +164,8 @@ XMC_FN void xmc_pages_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 page,
   xmc_u32 i = 0, place = xmc_class_is_small(cls) ? 0 : XMC_RUN_PLACE + order;
   xmc_u64 first =
       (xmc_u64)xmc_class_inverse(cls) << 32 | XMC_MAP(cls, 0, place, xmc_class_blocks(cls, 1u << order));
-  XMC_DEBUG_REMEMBER(heap, page, 1u << order, cls, first);
+  if (XMC_DEBUG)
+    xmc_debug_remember(heap, page, 1u << order, cls, first);
   if (order == 0) {
     xmc_store_relaxed64(entry, first);
     return;

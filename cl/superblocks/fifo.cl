@@ -30,10 +30,6 @@ XMC_FN xmc_u32 xmc_message_payload(xmc_u64 message) { return (xmc_u32)message; }
 XMC_FN xmc_u32 xmc_active_id(xmc_u64 active) { return (xmc_u32)active; }
 XMC_FN xmc_u64 xmc_active_next(xmc_u64 active, xmc_u32 id) { return ((active >> 32) + 1u) << 32 | id; }
 
-/* Loads that are waited for together with the next one */
-XMC_FN xmc_u64 xmc_beside64(XMC_GLOBAL const xmc_u64 *p) { return xmc_load_relaxed64(p); }
-XMC_FN xmc_u32 xmc_beside32(XMC_GLOBAL const xmc_u32 *p) { return xmc_load_relaxed32(p); }
-
 /* An empty FIFO whose first message will have the number start */
 XMC_FN void xmc_fifo_init(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 start) {
   xmc_u32 i;

@@ -41,21 +41,6 @@ XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 set, 
   }
 }
 
-#if XMC_TRACE
-/* No event was recorded. */
-XMC_FN void xmc_init_ring(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
-  if (heap->trace_records && i == 0) {
-    xmc_trace_ring_of(heap)->taken = 0;
-    xmc_trace_ring_of(heap)->clock = XMC_CLOCK_UNIT;
-  }
-  for (; i < heap->trace_records; i += n)
-    xmc_trace_record_of(heap, i)->state = 0;
-}
-#define XMC_INIT_RING(heap, i, n) xmc_init_ring(heap, i, n)
-#else
-#define XMC_INIT_RING(heap, i, n) ((void)0)
-#endif
-
 /* All state words, which are most of the tables */
 XMC_FN void xmc_init_words(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
   xmc_u32 slabs = XMC_SLAB_WORDS - 1u + heap->pages, words = slabs + heap->spans * XMC_SPAN_WORDS, w;
@@ -84,7 +69,14 @@ XMC_FN void xmc_init_tables(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
     *xmc_page_entry(heap, w) = XMC_MAP_NONE;
   for (w = i; w < heap->pages; w += n)
     *xmc_next_hint(heap, w) = 0;
-  XMC_INIT_RING(heap, i, n);
+#if XMC_TRACE
+  if (heap->trace_records && i == 0) {
+    xmc_trace_ring_of(heap)->taken = 0;
+    xmc_trace_ring_of(heap)->clock = XMC_CLOCK_UNIT;
+  }
+  for (w = i; w < heap->trace_records; w += n) /* no event was recorded */
+    xmc_trace_record_of(heap, w)->state = 0;
+#endif
 }
 
 XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {

@@ -55,7 +55,7 @@ XMC_FN void xmc_seat_read_for(XMC_GLOBAL xmcHeap *heap, xmc_u32 own, xmc_u32 me,
   xmc_u32 hint = 0;
   own = want >= 32u || !xmc_class_is_small(cls) ? own : 0;
   if (own) /* before the FIFO, whose hint else has to come before it goes */
-    hint = xmc_beside32(xmc_own_entry(heap, me, cls, own));
+    hint = xmc_load_relaxed32(xmc_own_entry(heap, me, cls, own));
   xmc_seat_read(heap, seat);
   seat->hint = own ? hint : seat->hint;
   seat->used |= own;
@@ -83,8 +83,8 @@ XMC_FN xmc_u32 xmc_fifo_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cl
   if (!XMC_SIMT)
     xmc_seat_read_ring(heap, seat);
   if (xmc_seat_used(seat))
-    message =
-        xmc_beside64(xmc_seat_used(seat) == 1u ? &fifo->tail : &fifo->message[seat->head % XMC_FIFO_SIZE]);
+    message = xmc_load_relaxed64(xmc_seat_used(seat) == 1u ? &fifo->tail
+                                                           : &fifo->message[seat->head % XMC_FIFO_SIZE]);
   if (id != XMC_NONE && !xmc_superblock_unlist(xmc_word_at(heap, words, id), cls, w))
     return XMC_FIFO_BACK;
   if (!xmc_seat_used(seat))

@@ -27,19 +27,18 @@
 
 /* The id of the Superblock whose state word is in this row of the words of its (first) page, and back (arena.h). CPUs foresee
  * whether a row is turned, where its number would be waited for. */
-#define XMC_FORESEES (!XMC_SIMT)
 XMC_FN xmc_u32 xmc_row_turn(xmc_u32 row) { return (row & 7u) * (row >> 4); }
 #define XMC_TURN_ROUND 0x1041u /* three copies of six bits, so that a shift turns them round */
 XMC_FN xmc_u32 xmc_superblock_id(xmc_u32 page, xmc_u32 row) {
   xmc_u32 at = page & (XMC_SPAN_PAGES - 1u);
-  if (XMC_FORESEES && row < 16u)
+  if (!XMC_SIMT && row < 16u)
     return (page & ~(XMC_SPAN_PAGES - 1u)) << 5 | row << 6 | at;
   return (page & ~(XMC_SPAN_PAGES - 1u)) << 5 | row << 6 | (at * XMC_TURN_ROUND >> xmc_row_turn(row) & 63u);
 }
 XMC_FN xmc_u32 xmc_id_row(xmc_u32 id) { return id >> 6 & 31u; }
 XMC_FN xmc_u32 xmc_id_page(xmc_u32 id) {
   xmc_u32 at;
-  if (XMC_FORESEES && xmc_id_row(id) < 16u)
+  if (!XMC_SIMT && xmc_id_row(id) < 16u)
     return id >> 11 << 6 | (id & 63u);
   at = (id & 63u) * XMC_TURN_ROUND >> (12u - xmc_row_turn(xmc_id_row(id)));
   return id >> 11 << 6 | (at & 63u);

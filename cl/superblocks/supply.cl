@@ -28,7 +28,6 @@
 #include "../platform/platform.h"
 #include "../layout/size_class.cl"
 #include "superblock.cl"
-#include "whole.cl"
 
 /* Fields of the geometry by loads that are issued where they stand, if by any */
 XMC_FN xmc_u64 xmc_fixed_words(XMC_GLOBAL xmcHeap *heap) {
@@ -131,6 +130,12 @@ XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
     xmc_hint_push(heap, me, cls, page, order, fifo, xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint),
                   cls < XMC_CLASSES ? xmc_own_slots(heap, cls) : 0);
   xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order));
+}
+
+/* From now on a search for what is wholly free looks at this page (reclaim.cl). */
+XMC_FN void xmc_whole_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
+  XMC_AFRESH64(heap);
+  xmc_bitmap_set(heap, XMC_WHOLE, page);
 }
 
 /* Parks a listed Superblock that no FIFO has room for. Released blocks may make it wholly free later: then

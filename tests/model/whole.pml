@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cl/superblocks/whole.cl, cl/pressure/reclaim.cl: which Superblocks a search for wholly free ones must look at (xmc_page_look, xmc_reclaim), and who
+/* cl/pressure/reclaim.cl: which Superblocks a search for wholly free ones must look at (xmc_page_look, xmc_reclaim), and who
  * says so (xmc_say_whole, xmc_superblock_show).
  *
  * One page, one Superblock of two Basicblocks, its word:
