@@ -9,7 +9,6 @@
 #define XMC_ALLOCATE_CL
 #include "../pages/long_run.cl"
 #include "../pressure/reclaim.cl"
-#include "../superblocks/carve.cl"
 
 /* `data`: of the view */
 XMC_FN XMC_GLOBAL char *xmc_block_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 data, xmc_u32 cls, xmc_u32 id,

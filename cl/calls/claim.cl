@@ -61,8 +61,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);
     if (xmc_class_is_small(cls) && claim && seat.fifo != XMC_NONE)
-      xmc_store_relaxed32(own ? xmc_own_entry(heap, me, cls, own) : &xmc_fifo_number(heap, seat.fifo)->hint,
-                          xmc_claim_id(claim) + 1u);
+      xmc_store_relaxed32(xmc_hint_place(heap, me, cls, own, seat.fifo), xmc_claim_id(claim) + 1u);
   } else {
     scarce = 0; /* nothing was out of sight */
   }

@@ -35,13 +35,6 @@ XMC_FN xmc_u32 xmc_full_place(xmc_u32 cls, xmc_u32 id) {
   return xmc_class_is_small(cls) ? place + xmc_id_row(id) * (xmc_class_bytes(cls) >> 4) : place;
 }
 
-/* Where the slot remembers what it used last */
-XMC_FN XMC_GLOBAL xmc_u32 *xmc_full_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
-                                         const xmc_seat *seat) {
-  return xmc_seat_own(seat) ? xmc_own_entry(heap, me, cls, xmc_seat_own(seat))
-                            : &xmc_fifo_number(heap, seat->fifo)->hint;
-}
-
 /* A place of the slab, which has the word w as seen, for a Superblock of 32 blocks: its id, or XMC_NONE. The last place has
  * fewer, unless a block's bytes are a power of two.
  *
@@ -98,7 +91,7 @@ XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     xmc_pages_enter(heap, (xmc_u32)map, page, 0, cls);
     if (cls == 0)
       xmc_runs_forget(heap, page);
-    xmc_store_relaxed32(xmc_full_hint(heap, me, cls, seat), slab + 1u);
+    xmc_store_relaxed32(xmc_hint_place(heap, me, cls, xmc_seat_own(seat), seat->fifo), slab + 1u);
     xmc_seat_none(&parks);
     parks.fifo = XMC_SEAT_PARKS;
     scarce = xmc_scarce_near(heap);
@@ -127,7 +120,8 @@ XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
   id = xmc_run_id(page, order);
   /* The hint first: it shall not be kept while the entries are written. They come before the word, for a bad free that finds an
    * older one must find the word retired. */
-  xmc_store_relaxed32(xmc_full_hint(heap, me, cls, seat), next ? next : xmc_hint_onward(heap, page, order));
+  xmc_store_relaxed32(xmc_hint_place(heap, me, cls, xmc_seat_own(seat), seat->fifo),
+                      next ? next : xmc_hint_onward(heap, page, order));
   xmc_pages_enter(heap, (xmc_u32)map, page, order, cls);
   xmc_store_relaxed64(xmc_word_at(heap, words, id), xmc_word_make(cls, 32u, 0));
   xmc_superblock_show(heap, id, scarce);

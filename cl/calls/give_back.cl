@@ -36,9 +36,7 @@ XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
       was = xmc_cas_hint64(xmc_word_at(heap, words, id), now, XMC_WORD_RETIRED);
     if (was != now) {
       if (!xmc_word_free(w) && fifo != XMC_NONE) /* the next place that this slot takes */
-        xmc_store_relaxed32(own ? xmc_own_entry(heap, me, cls - XMC_CLASSES, own)
-                                : &xmc_fifo_number(heap, fifo)->hint,
-                            id + 1u);
+        xmc_store_relaxed32(xmc_hint_place(heap, me, cls - XMC_CLASSES, own, fifo), id + 1u);
       xmc_slab_got(heap, me, words, cls, id, set, w);
       return;
     }
@@ -67,18 +65,6 @@ XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     xmc_settle(heap, me, words, cls, id, w | XMC_WORD_LISTED | bit);
 }
 
-/* A listed Superblock takes the seat of the FIFO, which was seen without an active one; else it is settled. */
-XMC_FN void xmc_seat_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
-                          xmc_u64 w, xmc_u32 fifo, xmc_u64 active) {
-  xmc_u32 item;
-  if (xmc_cas_hint64(&xmc_fifo_number(heap, fifo)->active, active, xmc_active_next(active, id)) != active) {
-    xmc_settle(heap, me, words, cls, id, w);
-    return;
-  }
-  item = cls * xmc_heap_slots(heap) + fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls));
-  xmc_bitmap_ensure(heap, XMC_BUSY, item);
-}
-
 /* All blocks of a Superblock that nobody answered for were released together, and that retired it; used: its word before,
  * fifo, hint, own, active: of its class here. It becomes the active one here if there is none, else it goes back. What
  * others may look for always does, which all FIFOs together could keep from them: wide ones, and in small heaps all pages that
@@ -95,9 +81,13 @@ XMC_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
     return;
   }
   w = used | xmc_count_mask(xmc_word_count(used)) | XMC_WORD_LISTED | XMC_WORD_SEATED;
-  if (xmc_cas_hint64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w) ==
-      XMC_WORD_RETIRED) /* else a damaged arena's */
-    xmc_seat_take(heap, me, words, cls, id, w, fifo, active);
+  if (xmc_cas_hint64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w) != XMC_WORD_RETIRED)
+    return; /* a damaged arena's */
+  if (xmc_cas_hint64(&xmc_fifo_number(heap, fifo)->active, active, xmc_active_next(active, id)) == active)
+    xmc_bitmap_ensure(heap, XMC_BUSY,
+                      cls * xmc_heap_slots(heap) + fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls)));
+  else
+    xmc_settle(heap, me, words, cls, id, w);
 }
 #endif
 #endif

@@ -31,8 +31,6 @@
  */
 #ifndef XMC_OWN_CL
 #define XMC_OWN_CL
-#include "../layout/arena.h"
-#include "../platform/platform.h"
 #include "../layout/size_class.cl"
 #include "superblock.cl"
 

@@ -19,15 +19,9 @@
  */
 #ifndef XMC_SUPPLY_CL
 #define XMC_SUPPLY_CL
-#include "../layout/arena.h"
-#include "../pages/bitmap.cl"
-#include "fifo.cl"
-#include "../pages/memoryblock.cl"
 #include "../pages/room.cl"
+#include "fifo.cl"
 #include "own.cl"
-#include "../platform/platform.h"
-#include "../layout/size_class.cl"
-#include "superblock.cl"
 
 /* Fields of the geometry by loads that are issued where they stand, if by any */
 XMC_FN xmc_u64 xmc_fixed_words(XMC_GLOBAL xmcHeap *heap) {
@@ -108,6 +102,12 @@ XMC_FN xmc_u32 xmc_hint_page(xmc_u32 hint) { return (hint & XMC_HINT_PAGE_MASK) 
 XMC_FN xmc_u32 xmc_hint_order(xmc_u32 hint) { return hint >> XMC_HINT_PAGE_BITS & 7u; }
 XMC_FN int xmc_hint_is_run(xmc_u32 hint) { return (hint & XMC_HINT_PAGE_MASK) && !(hint & XMC_HINT_ONWARD); }
 XMC_FN int xmc_hint_is_stack(xmc_u32 hint) { return xmc_hint_is_run(hint) && !(hint & XMC_HINT_ALONE); }
+
+/* Where a slot has its hint for a class: at its own place, one of `own`, if there are such places; else in the FIFO */
+XMC_FN XMC_GLOBAL xmc_u32 *xmc_hint_place(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 own,
+                                          xmc_u32 fifo) {
+  return own ? xmc_own_entry(heap, me, cls, own) : &xmc_fifo_number(heap, fifo)->hint;
+}
 
 /* A run that went back is the next that the slot takes (xmc_pages_take). */
 XMC_FN void xmc_hint_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page, xmc_u32 order,
