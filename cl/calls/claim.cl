@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Basicblocks from the slot that the caller uses: of the active Superblock, of the ring's, or of a new one.
- *
- *   xmc_fifo_claim     the active Superblock; exhausted: the next one of the ring
- *   xmc_carve          a parked one (CPU devices); a place of a slab; free pages
- */
+/* Basicblocks from the slot that the caller uses: of the active Superblock or of the ring's (xmc_fifo_claim), or of a new one. */
 #ifndef XMC_CLAIM_CL
 #define XMC_CLAIM_CL
 #include "../pressure/steal.cl"

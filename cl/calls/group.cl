@@ -20,9 +20,7 @@
 #define XMC_GROUP_CL
 #include "coalesce.cl"
 
-#ifndef XMC_GROUP_MAX
-#define XMC_GROUP_MAX 1024u
-#endif
+#define XMC_GROUP_MAX 1024u /* work-items whose calls are served together */
 
 /* Is each work-item served by itself? */
 #define XMC_COLLECTIVE_EACH (XMC_SIMT || XMC_DEBUG)

@@ -10,10 +10,8 @@
  *   level 0   [ 8 bytes:     1 span  each ]     1 word for 8 spans (8 MiB)
  *
  * So a span that gains a run of any length is one fetch-or, and a search that finds none anywhere a few loads. A
- * bit is a hint with one promise: if a span has the run and nobody is in the middle of a call, the bits
- * on all levels are set. Who adds a run sets its bits afterwards, always by read-modify-write; who finds
- * a bit wrong clears it, then looks at the span once more. The read-modify-writes on the word order the
- * two: either the clearing one sees the span's new state, or the bit is set after it was cleared.
+ * bit is a hint with the promise of bitmap.cl: who adds a run sets its bits afterwards, on all levels; who finds a bit wrong
+ * clears it, then looks at the span once more.
  */
 #ifndef XMC_SPAN_INDEX_CL
 #define XMC_SPAN_INDEX_CL

@@ -20,10 +20,6 @@
 #define XMC_COMPARTMENT_HEADER_BYTES 8u
 #define XMC_MAX_COMPARTMENT_BYTES 2048u
 
-/* Header and payload: the payload of every compartment is 16 bytes aligned. */
-XMC_FN xmc_u32 xmc_compartment_bytes(xmc_u32 size) {
-  return (size + XMC_COMPARTMENT_HEADER_BYTES + 15u) & ~15u;
-}
 /* The header of the compartment whose payload is `offset` into the arena, `rest` into its block */
 XMC_FN xmc_u64 xmc_compartment_header(xmc_u64 offset, xmc_u32 rest, xmc_u32 bytes) {
   xmc_u32 tag = (xmc_u32)(offset >> 3) * 2654435769u ^ 0x434f4d50u;
@@ -48,8 +44,9 @@ XMC_FN xmc_u64 xmc_compartment_find(XMC_GLOBAL xmcHeap *heap, xmc_place place, X
 #if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT
 XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 size) {
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, 0)), rest;
-  xmc_u32 mine = xmc_compartment_bytes(size), before = 0, total = XMC_COALESCED_HEADER_BYTES, lane, cls, ask,
-          alone;
+  /* mine: header and payload, which so is 16 bytes aligned in every compartment */
+  xmc_u32 mine = (size + XMC_COMPARTMENT_HEADER_BYTES + 15u) & ~15u, before = 0,
+          total = XMC_COALESCED_HEADER_BYTES, lane, cls, ask, alone;
   xmc_u32 first = xmc_lanes_first(group), low, high;
   XMC_GLOBAL char *block = 0;
   xmc_u64 offset = 0;

@@ -82,8 +82,7 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page)
  *
  * Before room was ever scarce the bits of all pages that are present are set. Once a page was looked at its bit is cleared: each of
  * its Superblocks is watched, and whoever makes one wholly free (xmc_say_whole), or starts a new one (xmc_superblock_show), sets the
- * bit again. So a million requests that meet a full heap look once at all of it
- * together, and then at what changed. */
+ * bit again. So a million requests look once at all of a full heap together, and then at what changed. */
 #define XMC_RECLAIM_CLEARED 1u /* the page's bit, after the first look */
 #define XMC_RECLAIM_AGAIN 2u   /* once more, from the first page on */
 #define XMC_RECLAIM_FOUND 4u   /* something was retired */

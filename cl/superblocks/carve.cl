@@ -7,8 +7,7 @@
  *   +-----+-----+-----+----------+-----+       +----------+----------+----------------+----------+
  *    32 Basicblocks each, a Superblock          1 to 32 Basicblocks of 512 B to 8 KiB
  *
- * Who claimed the pages owns them alone until the state word is written: that puts the Superblock into use. It takes
- * the seat of the exhausted one in the caller's FIFO, or goes into the ring; a slot's own slab is parked.
+ * Who claimed the pages owns them alone until the state word is written: that puts the Superblock into use.
  */
 #ifndef XMC_CARVE_CL
 #define XMC_CARVE_CL

@@ -12,15 +12,8 @@
  *         …
  *         class 14
  *
- * For a Superblock of a small class:
- *
- *   a place of that slab                                      one CAS
- *      | it has none
- *   one that came back, out of the FIFO of slabs              it is parked from now on
- *      | none
- *   a free page at a place of the slot's own (carve.cl)       it is parked at once
- *
- * An own slab is parked: in sight of the last resort, and of nobody else, until its last place is taken. The CAS that takes
+ * When that slab has no place left, one that came back is taken out of the FIFO of slabs, or a new one is made (xmc_slab_next). An own
+ * slab is parked from then on: in sight of the last resort, and of nobody else, until its last place is taken. The CAS that takes
  * that clears `listed`, and who gives a place back answers for the slab as for any other (supply.cl). The table says where
  * to look, no more: whoever takes a place owns it by the slab's word, and pages by the bits of their span. Who gives back a run, or
  * the first place of a slab that was used up and has few, enters that (supply.cl, give_back.cl): a slot that only went on would come

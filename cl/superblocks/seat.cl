@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Claims out of the FIFO of a slot: the Superblock in its seat, `active`, and the next one out of its ring.
- *
- *   read the FIFO   active, ring's ends, hint                  all at once
- *      | active has blocks           CAS of its word: a claim
- *      | it is exhausted             it is unlisted; the ring's head takes the seat
- *      | the ring is empty           0: a new Superblock may take the seat (carve.cl)
- *
- * What was read is a guess: each step is a CAS on what it was read as.
+/* Claims out of the FIFO of a slot: the Superblock in its seat, `active`, and, when that is exhausted, the next one out of its ring; then
+ * a new Superblock may take the seat (carve.cl). What was read of the FIFO is a guess: each step is a CAS on what it was read as.
  */
 #ifndef XMC_SEAT_CL
 #define XMC_SEAT_CL
