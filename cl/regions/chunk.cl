@@ -148,10 +148,11 @@ XMC_FN void xmc_room_lift(XMC_GLOBAL xmc_u64 *room, xmc_u32 tag) {
 }
 
 /* Gives back the chunks of a ring or list, from the link in a slot on, which the caller acquired. An exchange of each link says who
- * owns the chunk, so it ends where a ring closes, too. What the region does not own is left alone. */
+ * owns the chunk. What the region does not own is left alone. It ends where a ring closes: the chunk there was given back first, and may be a
+ * new one of the region's meanwhile, which a request is about to put into the ring of a slot that is still open. */
 XMC_COLD_FN void xmc_chain_release(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u64 link) {
   xmc_u32 page;
-  xmc_u64 entry, room, word;
+  xmc_u64 begin = link, entry, room, word;
   XMC_ROLLED
   while (xmc_link_is_of(link, region)) {
     page = xmc_link_page1(link) - 1u;
@@ -168,6 +169,8 @@ XMC_COLD_FN void xmc_chain_release(XMC_GLOBAL xmcHeap *heap, xmcRegion region, x
       return;
     XMC_REGION_FORGET(heap, page, room, xmc_word_pages(word), 0);
     xmc_chunk_give(heap, page, XMC_CLASS_CHUNK, word);
+    if (link == begin)
+      return;
   }
 }
 #endif
