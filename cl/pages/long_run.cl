@@ -60,16 +60,17 @@ XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
   return i;
 }
 
-#define XMC_ORDER_OF_SPAN (1u << (XMC_ORDERS - 1u))
+#define XMC_ORDER_OF_SPAN (1u << (XMC_ORDERS - 1u)) /* the index's bit for a span that is wholly free */
 
 /* Claims a run of more than 64 pages, the lowest one that begins with a span: where the index knows of free spans; or, if that leads
  * to none, wherever one can be seen, for the index may miss some while others are in the middle of a call. Two such requests may meet
  * and both step back; then the one that began further up was stopped by a block in use, or succeeds. A step back moves `flux`, and
  * requests that failed meanwhile look again.
  *
- * The index forgets that a span is free if it was wrong, as in xmc_span_mend, and of all spans that were claimed wholly, so that the
- * next request passes none of them again. Nobody can add a run there before they are given back, but for one who gave something there back
- * earlier and is late, which only misleads. */
+ * The index forgets the span that a look found in use although the index named it free, and the spans that were claimed wholly, so
+ * that the next request passes none of them again. The span in use is looked at once more afterwards, as in xmc_span_mend. The claimed
+ * ones need no second look: nobody but their owner gives pages back there, and what a late work-item adds for an earlier owner's pages is
+ * found wrong by whoever looks. (Both in one loop, for NVIDIA's compiler copies xmc_index_remove to each place that calls it.) */
 XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
   XMC_AFRESH64(heap);
   xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, span = 0, by_index = 1, free, left, n, at;

@@ -148,8 +148,8 @@ XMC_FN void xmc_room_lift(XMC_GLOBAL xmc_u64 *room, xmc_u32 tag) {
 }
 
 /* Gives back the chunks of a ring or list, from the link in a slot on, which the caller acquired. An exchange of each link says who
- * owns the chunk. What the region does not own is left alone. It ends where a ring closes: the chunk there was given back first, and may be a
- * new one of the region's meanwhile, which a request is about to put into the ring of a slot that is still open. */
+ * owns the chunk. What the region does not own is left alone. The walk ends where a ring closes: the chunk there was given back first. A
+ * request may have taken its pages for a new chunk since, which it puts into the ring of another slot that is still open. */
 XMC_COLD_FN void xmc_chain_release(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u64 link) {
   xmc_u32 page;
   xmc_u64 begin = link, entry, room, word;

@@ -41,8 +41,8 @@ static void said_and_granted(size_t size, uint32_t stays) {
   yardstick_end(heap);
 }
 
-/* Accesses of the request for the last block of `mib` MiB that has room, in a heap of 1 GiB that is full of such blocks but for one:
- * one for each page and few for each 64 are its own; what grows with the heap is the search. */
+/* Accesses of the last request that is granted while a heap of 1 GiB fills with blocks of `mib` MiB. It writes an entry for each of
+ * its pages and claims each 64 of them by a CAS; the rest is the search, which must not pass the blocks before it. */
 static void search_is_short(size_t mib, uint64_t most) {
   xmcHeap *heap = yardstick_heap((size_t)1 << 30);
   uint32_t blocks = 0;
