@@ -75,14 +75,20 @@ static cl_int xmc_alias_svm(cl_context context, xmc_memory *memory) {
   return status;
 }
 
+/* NVIDIA's clSVMAlloc of fine-grained memory returns NULL now and then while other threads use the context, with nearly all memory free
+ * (driver 580, an H200); the next call gets the memory. */
+enum { XMC_SVM_TRIES = 4 };
+
 static cl_int xmc_create_svm(xmc_heap heap, xmc_u64 bytes, xmc_memory *memory) {
   cl_svm_mem_flags flags = CL_MEM_READ_WRITE;
   cl_int status;
+  int i;
   if (heap->settings.backing == XMC_BACKING_SVM_FINE)
     flags |= CL_MEM_SVM_FINE_GRAIN_BUFFER;
   if (heap->settings.backing == XMC_BACKING_SVM_FINE && (heap->probe.svm & CL_DEVICE_SVM_ATOMICS))
     flags |= CL_MEM_SVM_ATOMICS;
-  memory->svm = clSVMAlloc(heap->context, flags, (size_t)bytes, 0);
+  for (i = 0; i < XMC_SVM_TRIES && !memory->svm; i++)
+    memory->svm = clSVMAlloc(heap->context, flags, (size_t)bytes, 0);
   memory->bytes = bytes;
   if (!memory->svm)
     return CL_MEM_OBJECT_ALLOCATION_FAILURE;

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void stop(const char *what, long code) {
   fprintf(stderr, "ptx_host: %s: %ld\n", what, code);
@@ -75,8 +76,12 @@ static int dump(const char *kernels, const char *out, int mode) {
   if (status != CL_SUCCESS)
     stop("xmcCreateHeap", status);
   snprintf(pattern, sizeof pattern, "%s", kernels);
-  if (strrchr(pattern, '/'))
+  /* What a folder's kernels begin with: pattern.h in the tests, common.h in the bench */
+  if (strrchr(pattern, '/')) {
     strcpy(strrchr(pattern, '/'), "/pattern.h");
+    if (access(pattern, R_OK))
+      strcpy(strrchr(pattern, '/'), "/common.h");
+  }
   strings[0] = read_file(pattern, &size);
   strings[1] = read_file(kernels, &size);
   program = xmcCreateProgramWithSource(heap, 2, (const char **)strings, NULL, &status);
