@@ -23,9 +23,9 @@ cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void 
   return REAL(clCreateBuffer)(context, flags, size, host, status);
 }
 
-/* How often the library asks for SVM before it gives up (XMC_SVM_TRIES in host/heap/memory.c), and how many of the next requests get NULL */
+/* So often the library asks for SVM before it gives up: XMC_SVM_TRIES in host/heap/memory.c */
 enum { SVM_TRIES = 4 };
-static unsigned svm_refusals;
+static unsigned svm_refusals; /* so many of the next requests for SVM get NULL */
 
 void *clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment) {
   if (fails())
@@ -257,13 +257,13 @@ static void calls_that_fail(test_env *env, const before *b, size_t bytes) {
   assert_int_equal(info_size(b->heap, XMC_HEAP_BYTES), bytes);
 }
 
-/* NVIDIA's clSVMAlloc gives NULL now and then and memory the next time. */
+/* A heap in SVM grows although all tries but the last get NULL, as single ones do on NVIDIA. */
 static void svm_at_the_last_try(test_env *env) {
   size_t bytes = 16 << 20;
   xmc_heap heap = growing_heap(env, bytes / 2, bytes);
   svm_refusals = SVM_TRIES - 1;
   CL_OK(xmcGrowHeap(heap, NULL, bytes));
-  svm_refusals = 0; /* of a heap in a buffer, or of one that grew at its place */
+  svm_refusals = 0; /* unused where the heap is in a buffer or grew at its place */
   assert_int_equal(info_size(heap, XMC_HEAP_BYTES), bytes);
   test_empty(env, heap);
 }

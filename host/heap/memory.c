@@ -75,8 +75,8 @@ static cl_int xmc_alias_svm(cl_context context, xmc_memory *memory) {
   return status;
 }
 
-/* NVIDIA's clSVMAlloc of fine-grained memory returns NULL now and then while other threads use the context, with nearly all memory free
- * (driver 580, an H200); the next call gets the memory. */
+/* How often clSVMAlloc may return NULL before that counts as a lack of memory. NVIDIA's (driver 580, an H200) does so now and then for
+ * fine-grained memory while other threads use the context, although memory is free, and the next call succeeds. */
 enum { XMC_SVM_TRIES = 4 };
 
 static cl_int xmc_create_svm(xmc_heap heap, xmc_u64 bytes, xmc_memory *memory) {

@@ -2,7 +2,7 @@
 /* The library's kernels under NVIDIA's tools: compute-sanitizer and ncu see no OpenCL, but the program binary of
  * NVIDIA's OpenCL is PTX, which the CUDA driver loads as well.
  *
- *   ptx_host dump FILE.cl OUT.ptx MODE   builds a test's kernels by OpenCL and writes their PTX; MODE: how to
+ *   ptx_host dump FILE.cl OUT.ptx MODE   builds kernels of the tests or of the bench by OpenCL and writes their PTX; MODE: how to
  *                                        coalesce (XMC_COALESCING: 0, 1, 2)
  *   ptx_host churn CHURN.ptx FIFOS MODE  random lifetimes on a heap, which is checked between the launches
  *   ptx_host pair PAIR.ptx LANES         three launches of the bench's pair of 4 bytes by 2^20 work-items, LANES of each 32 neighbours, for
