@@ -113,7 +113,7 @@ static char *big_malloc(size_t bytes) {
 #if XMC_SIMT
   xmc_u32 pages = (xmc_u32)(bytes >> XMC_PAGE_SHIFT), span = 0, page;
   if (pages > XMC_SPAN_PAGES) {
-    page = xmc_run_claim_long(t.heap, pages);
+    page = xmc_run_claim_long(t.heap, 0, pages);
   } else {
     xmc_u64 mask = xmc_run_claim(t.heap, 1, pages, 1, XMC_NONE, XMC_NONE, &span);
     page = mask ? span * XMC_SPAN_PAGES + xmc_lowest64(mask) : XMC_NONE;

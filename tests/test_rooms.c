@@ -530,7 +530,7 @@ static xmc_u32 claim_run(xmcHeap *heap, uint64_t way, xmc_u32 *pages) {
   xmc_u32 span = 0, order, page;
   xmc_u64 mask, seen;
   if (*pages > XMC_SPAN_PAGES)
-    return xmc_run_claim_long(heap, *pages);
+    return xmc_run_claim_long(heap, 0, *pages);
   if (way % 3 == 0) { /* a Superblock's */
     order = (xmc_u32)way / 3 % 5;
     *pages = 1u << order;
@@ -609,10 +609,10 @@ static void memoryblock_crowd(int threads, size_t bytes, uint32_t rounds, uint32
     fail_msg("%s", report.message);
   assert_int_equal(core_free_pages(crowd.heap), crowd.heap->pages);
   pages = crowd.heap->pages;
-  page = xmc_run_claim_long(crowd.heap, pages);
+  page = xmc_run_claim_long(crowd.heap, 0, pages);
   assert_int_equal(page, 0);
   assert_int_equal(core_free_pages(crowd.heap), 0);
-  assert_int_equal(xmc_run_claim_long(crowd.heap, 65), XMC_NONE);
+  assert_int_equal(xmc_run_claim_long(crowd.heap, 0, 65), XMC_NONE);
   xmc_run_release(crowd.heap, page, pages);
   assert_int_equal(core_free_pages(crowd.heap), pages);
   free(crowd.owners);

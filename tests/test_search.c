@@ -11,6 +11,7 @@ static void others(void);
 static void hint_others(void);
 static int steps = -1; /* until the others run */
 #define CORE_OWN_STEPS
+#define XMC_HOST_LANES "support/any_number.h"
 #define XMC_HOST_STEP() \
   do { \
     others(); \
@@ -120,14 +121,17 @@ static void part_of_a_run(void **state) {
 }
 
 /* The same for spans: a request of more than a span steps back when somebody takes a page behind its first span. */
-static int taken, gives;
+static int taken, gives, takes_first;
+static uint32_t accesses;
 static void others(void) {
+  accesses += view.on != 0;
   if (!view.on || steps < 0 || steps-- > 0)
     return;
   if (gives)
     xmc_span_give(view.heap, 0, 1);
   else
-    taken = xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 0, XMC_SPAN_PAGES, &(xmc_u64){0});
+    taken = xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 0, takes_first ? 0 : XMC_SPAN_PAGES,
+                             &(xmc_u64){0});
 }
 static void part_of_the_spans(void **state) {
   uint32_t hidden = 0, page;
@@ -142,7 +146,7 @@ static void part_of_the_spans(void **state) {
     before = has_room();
     steps = at;
     look_begin();
-    page = xmc_run_claim_long(view.heap, XMC_SPAN_PAGES + 10u);
+    page = xmc_run_claim_long(view.heap, 0, XMC_SPAN_PAGES + 10u);
     reached = steps < 0;
     steps = -1;
     assert_true(!reached || taken != (page != XMC_NONE)); /* one of the two has the page */
@@ -164,7 +168,7 @@ static void a_span_comes_back(void **state) {
     assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 0, 0, &(xmc_u64){0}), 1);
     steps = at;
     view.on = gives = 1;
-    page = xmc_run_claim_long(view.heap, XMC_SPAN_PAGES + 10u);
+    page = xmc_run_claim_long(view.heap, 0, XMC_SPAN_PAGES + 10u);
     view.on = gives = 0;
     reached = steps < 0;
     steps = -1;
@@ -191,8 +195,8 @@ static void long_runs_are_forgotten(void **state) {
   assert_true(view.heap->spans > 10 + MOST && is_named(10 + MOST));
   for (first = 2; first <= 10; first++)
     for (spans = 2; spans <= MOST; spans += 3) {
-      assert_int_equal(xmc_run_claim_long(view.heap, first * XMC_SPAN_PAGES), 0);
-      assert_int_equal(xmc_run_claim_long(view.heap, spans * XMC_SPAN_PAGES), first * XMC_SPAN_PAGES);
+      assert_int_equal(xmc_run_claim_long(view.heap, 0, first * XMC_SPAN_PAGES), 0);
+      assert_int_equal(xmc_run_claim_long(view.heap, 0, spans * XMC_SPAN_PAGES), first * XMC_SPAN_PAGES);
       for (i = 0; i <= 10 + MOST; i++)
         assert_int_equal(is_named(i), i >= first + spans);
       xmc_run_release(view.heap, 0, (first + spans) * XMC_SPAN_PAGES);
@@ -208,7 +212,7 @@ static void long_runs_and_index(void **state) {
   look_open(4u << 20, 1, XMC_SPAN_PAGES * XMC_PAGE_BYTES);
   assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 0, 0, &(xmc_u64){0}), 1);
   assert_true(is_named(0));
-  assert_int_equal(xmc_run_claim_long(view.heap, XMC_SPAN_PAGES + 10u), XMC_SPAN_PAGES);
+  assert_int_equal(xmc_run_claim_long(view.heap, 0, XMC_SPAN_PAGES + 10u), XMC_SPAN_PAGES);
   assert_false(is_named(0));
   xmc_run_release(view.heap, 0, 1);
   xmc_run_release(view.heap, XMC_SPAN_PAGES, XMC_SPAN_PAGES + 10u);
@@ -216,11 +220,45 @@ static void long_runs_and_index(void **state) {
   for (span = 0; span < view.heap->spans; span++)
     xmc_index_remove(view.heap, span, 1, 0x7fu);
   assert_int_equal(xmc_index_next(view.heap, XMC_ORDERS - 1u, 0), XMC_NONE);
-  assert_int_equal(xmc_run_claim_long(view.heap, XMC_SPAN_PAGES + 10u), 0);
+  assert_int_equal(xmc_run_claim_long(view.heap, 0, XMC_SPAN_PAGES + 10u), 0);
   xmc_run_release(view.heap, 0, XMC_SPAN_PAGES + 10u);
   view.heap->present_spans = 1; /* what is behind it looks free */
-  assert_int_equal(xmc_run_claim_long(view.heap, XMC_SPAN_PAGES + 10u), XMC_NONE);
+  assert_int_equal(xmc_run_claim_long(view.heap, 0, XMC_SPAN_PAGES + 10u), XMC_NONE);
   look_close();
+}
+
+/* A run that somebody else takes between the look and the claim: the request goes on from a place of its own, and finds what lies before
+ * that place by the index, in few accesses. */
+static void a_run_is_lost(void **state) {
+  enum { NEED = 2, LOW = 100, HIGH = 120 };
+  uint32_t behind, span, page, found;
+  int at, reached;
+  (void)state;
+  for (behind = 0; behind < 2; behind++) {
+    for (at = 0, found = 0, reached = 1; reached; at++) {
+      look_open(132u << 20, 1, XMC_SPAN_PAGES * XMC_PAGE_BYTES);
+      assert_true(view.heap->spans > HIGH + NEED + 1);
+      for (span = NEED; span < view.heap->spans; span++)
+        if (span / NEED != LOW / NEED && span / NEED != HIGH / NEED) {
+          assert_true(xmc_span_take(view.heap, span, 0) != XMC_NONE);
+          xmc_index_remove(view.heap, span, 1, XMC_ORDER_OF_SPAN);
+        }
+      any_number = behind ? HIGH / NEED : HIGH / NEED + 1u;
+      taken = 0;
+      accesses = 0;
+      steps = at;
+      view.on = takes_first = 1;
+      page = xmc_run_claim_long(view.heap, 0, NEED * XMC_SPAN_PAGES) / XMC_SPAN_PAGES;
+      view.on = takes_first = 0;
+      reached = steps < 0;
+      steps = -1;
+      assert_true(taken ? page == LOW || page == HIGH : page == 0); /* LOW: the look saw it taken */
+      assert_true(accesses < 60);
+      found |= 1u << page / NEED % 32u;
+      look_close();
+    }
+    assert_true(found >> (behind ? HIGH : LOW) / NEED % 32u & 1u);
+  }
 }
 
 /* Two work-items stopped between the bits of a span and the index: the first look finds only the run that is too short. */
@@ -311,15 +349,12 @@ static void hints_are_mended(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(random_requests),
-                                     cmocka_unit_test(slab_takes_the_seat),
-                                     cmocka_unit_test(part_of_a_run),
-                                     cmocka_unit_test(part_of_the_spans),
-                                     cmocka_unit_test(a_span_comes_back),
-                                     cmocka_unit_test(long_runs_and_index),
-                                     cmocka_unit_test(long_runs_are_forgotten),
-                                     cmocka_unit_test(lost_runs),
-                                     cmocka_unit_test(patience),
-                                     cmocka_unit_test(hints_are_mended)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(random_requests),     cmocka_unit_test(slab_takes_the_seat),
+      cmocka_unit_test(part_of_a_run),       cmocka_unit_test(part_of_the_spans),
+      cmocka_unit_test(a_span_comes_back),   cmocka_unit_test(a_run_is_lost),
+      cmocka_unit_test(long_runs_and_index), cmocka_unit_test(long_runs_are_forgotten),
+      cmocka_unit_test(lost_runs),           cmocka_unit_test(patience),
+      cmocka_unit_test(hints_are_mended)};
   return run_named(tests, argc, argv);
 }

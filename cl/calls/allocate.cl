@@ -40,7 +40,7 @@ XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u
                                      xmc_u32 anywhere) {
   xmc_u32 want = pages + align - 1u, page, first;
   if (want > XMC_SPAN_PAGES) {
-    page = xmc_run_claim_long(heap, want);
+    page = xmc_run_claim_long(heap, me, want);
     if (page == XMC_NONE)
       return XMC_NONE;
   } else {

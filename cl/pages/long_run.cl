@@ -67,26 +67,33 @@ XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
  * and both step back; then the one that began further up was stopped by a block in use, or succeeds. A step back moves `flux`, and
  * requests that failed meanwhile look again.
  *
+ * A request that sees a run free and loses it has others beside it, for whom the index names the same runs. It goes on from a place of
+ * its own, and asks the index from the first span on afterwards, if there is nothing behind that place.
+ *
  * The index forgets the span that a look found in use although the index named it free, and the spans that were claimed wholly, so
  * that the next request passes none of them again. The span in use is looked at once more afterwards, as in xmc_span_mend. The claimed
  * ones need no second look: nobody but their owner gives pages back there, and what a late work-item adds for an earlier owner's pages is
  * found wrong by whoever looks. (Both in one loop, for NVIDIA's compiler copies xmc_index_remove to each place that calls it.) */
-XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
+#define XMC_LONG_MOVES \
+  8u /* how often a request moves to a place of its own; then it takes the runs in their order */
+XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages) {
   XMC_AFRESH64(heap);
-  xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, span = 0, by_index = 1, free, left, n, at;
+  xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, span = 0, seen, free, left, n, at;
+  xmc_u32 passes = 1u, moves = 0; /* how often to go on with the index; then come all spans */
   XMC_ROLLED
   for (;;) {
-    if (by_index)
+    if (passes)
       span = xmc_index_next(heap, XMC_ORDERS - 1u, span);
     if (span == XMC_NONE || span + need > xmc_heap_present_spans(heap)) {
-      if (!by_index)
+      if (!passes)
         return XMC_NONE;
-      span = by_index = 0;
+      passes--;
+      span = 0;
       continue;
     }
-    n = xmc_spans_look(heap, span, pages);
-    free = n == need ? xmc_pages_claim(heap, span * XMC_SPAN_PAGES, pages) : n << XMC_SPAN_SHIFT;
-    left = free == pages ? pages >> XMC_SPAN_SHIFT : by_index && !free;
+    seen = xmc_spans_look(heap, span, pages);
+    free = seen == need ? xmc_pages_claim(heap, span * XMC_SPAN_PAGES, pages) : seen << XMC_SPAN_SHIFT;
+    left = free == pages ? pages >> XMC_SPAN_SHIFT : passes && !free;
     XMC_ROLLED
     for (at = span; left; at += n, left -= n) {
       n = 8u - (at & 7u);
@@ -98,6 +105,11 @@ XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages) {
     if (at != span && !~xmc_load_relaxed64(xmc_span_word(heap, span))) /* free again meanwhile */
       xmc_index_add(heap, 0, span, XMC_ORDER_OF_SPAN);
     span += (free >> XMC_SPAN_SHIFT) + 1u;
+    if (seen == need && passes && moves < XMC_LONG_MOVES) { /* another work-item took it */
+      moves++;
+      passes = 2u;
+      span = xmc_any_number(me) % (xmc_heap_present_spans(heap) / need) * need;
+    }
   }
 }
 #endif

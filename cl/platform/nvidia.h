@@ -121,9 +121,11 @@ XMC_FN xmc_u32 xmc_near_slot(xmc_u32 me, xmc_u32 slots) {
 }
 /* A number that differs between callers and calls (paper 2011, section 5.2: thread, block and clock) */
 XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
-  xmc_u32 x;
+  xmc_u32 x, lane;
   __asm volatile("mov.u32 %0, %%clock;" : "=r"(x));
-  x = (x ^ xmc_slot_hint(me, 0x10000u) << 12) * 0x2c1b3c6du;
+  __asm volatile("mov.u32 %0, %%laneid;"
+                 : "=r"(lane)); /* volatile: else it would be kept from the call's start on */
+  x = (x ^ lane ^ xmc_slot_hint(me, 0x10000u) << 12) * 0x2c1b3c6du;
   x = (x ^ x >> 15) * 0x297a2d39u;
   return x ^ x >> 15;
 }

@@ -89,8 +89,13 @@ XMC_FN xmc_u32 xmc_caller(void) {
 }
 XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) { return (xmc_u32)((xmc_u64)me * slots >> 32); }
 XMC_FN xmc_u32 xmc_near_slot(xmc_u32 me, xmc_u32 slots) { return xmc_slot_hint(me, slots); }
+#if !XMC_SIMT
 /* On CPU devices few search at the same time: the lowest pages are the warmest. */
-XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) { return XMC_SIMT ? me : 0; }
+XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
+  (void)me;
+  return 0;
+}
+#endif
 #endif
 
 #if XMC_SIMT && !defined(XMC_HAS_LANES)
@@ -169,6 +174,7 @@ XMC_FN xmc_lanes xmc_lanes_drop(xmc_lanes m, xmc_u32 n) {
   return m;
 }
 #if !XMC_NVIDIA
+XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) { return me + xmc_lane(); }
 XMC_FN int xmc_full_same(xmc_u64 a, xmc_u64 b, xmc_u32 n, int *all_n) {
   xmc_lanes same = xmc_lanes_matching(a), also = xmc_lanes_matching(b);
   *all_n = xmc_lanes_count(xmc_lanes_matching(n)) == 32u;
