@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The rooms of the core by themselves, compiled as C: size classes, bitmaps, FIFO, Superblock, Memoryblock;
  * first alone against a simple model, then with 8 threads. */
+#define XMC_HOST_LANES "support/any_number.h"
 #include "support/core.h"
 #include "../host/inspect/inspect.h"
 #include "support/named.h"
@@ -575,6 +576,7 @@ static void run_member(int number, void *data) {
     }
     if (round < crowd->rounds) {
       xmc_u32 want = 1 + (xmc_u32)(core_random(&seed) % (core_random(&seed) % 8 ? 16 : crowd->most));
+      any_number = (xmc_u32)core_random(&seed); /* where a run is looked for that is not the lowest */
       page[i] = claim_run(crowd->heap, core_random(&seed), &want);
       if (page[i] == XMC_NONE) {
         __atomic_add_fetch(&crowd->failures, 1, __ATOMIC_RELAXED);
