@@ -68,18 +68,19 @@ XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
  * requests that failed meanwhile look again.
  *
  * A request that sees a run free and loses it has others beside it, for whom the index names the same runs. It goes on from a place of
- * its own, and asks the index from the first span on afterwards, if there is nothing behind that place.
+ * its own (xmc_any_number; on CPU devices that is the first span again), and asks the index from the first span on afterwards, if there is
+ * nothing behind that place.
  *
  * The index forgets the span that a look found in use although the index named it free, and the spans that were claimed wholly, so
  * that the next request passes none of them again. The span in use is looked at once more afterwards, as in xmc_span_mend. The claimed
  * ones need no second look: nobody but their owner gives pages back there, and what a late work-item adds for an earlier owner's pages is
  * found wrong by whoever looks. (Both in one loop, for NVIDIA's compiler copies xmc_index_remove to each place that calls it.) */
 #define XMC_LONG_MOVES \
-  8u /* how often a request moves to a place of its own; then it takes the runs in their order */
+  8u /* how often a request moves to a place of its own; then it takes the runs behind the last one in their order */
 XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages) {
   XMC_AFRESH64(heap);
   xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, span = 0, seen, free, left, n, at;
-  xmc_u32 passes = 1u, moves = 0; /* how often to go on with the index; then come all spans */
+  xmc_u32 passes = 1u, moves = 0; /* passes: how often to go to the index's end; then come all spans */
   XMC_ROLLED
   for (;;) {
     if (passes)

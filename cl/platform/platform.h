@@ -20,7 +20,7 @@
  *   xmc_slot_hint(me, slots)  the FIFO slot of the caller, below `slots`: two work-items that run at the same
  *                         time should get two; only speed depends on it
  *   xmc_near_slot(me, slots)  the same for `slots`, a power of two, where all that share a first cache get one slot
- *   xmc_any_number(me)    differs between callers, and most often between calls, to spread searches; 0 on CPU devices
+ *   xmc_any_number(me)    differs between callers, on NVIDIA also between calls, to spread searches; 0 on CPU devices
  *   xmc_clock()           traced programs: the device's time in XMC_CLOCK_UNIT (layout/ring.h); 0 where kernels can read none
  *   xmc_work_item()       global linear id, for reports; but for XMC_SIMT, xmc_group_work_item(): of the group's first one
  * and, where XMC_SIMT is 1, for work-items in lock step, from any control flow:
