@@ -62,6 +62,9 @@ XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
 
 #define XMC_ORDER_OF_SPAN (1u << (XMC_ORDERS - 1u)) /* the index's bit for a span that is wholly free */
 
+/* How often a request moves to a place of its own; after that it goes on span by span from where it is. */
+#define XMC_LONG_MOVES 8u
+
 /* Claims a run of more than 64 pages, the lowest one that begins with a span: where the index knows of free spans; or, if that leads
  * to none, wherever one can be seen, for the index may miss some while others are in the middle of a call. Two such requests may meet
  * and both step back; then the one that began further up was stopped by a block in use, or succeeds. A step back moves `flux`, and
@@ -75,12 +78,10 @@ XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
  * that the next request passes none of them again. The span in use is looked at once more afterwards, as in xmc_span_mend. The claimed
  * ones need no second look: nobody but their owner gives pages back there, and what a late work-item adds for an earlier owner's pages is
  * found wrong by whoever looks. (Both in one loop, for NVIDIA's compiler copies xmc_index_remove to each place that calls it.) */
-#define XMC_LONG_MOVES \
-  8u /* how often a request moves to a place of its own; then it takes the runs behind the last one in their order */
 XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages) {
   XMC_AFRESH64(heap);
   xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, span = 0, seen, free, left, n, at;
-  xmc_u32 passes = 1u, moves = 0; /* passes: how often to go to the index's end; then come all spans */
+  xmc_u32 passes = 1u, moves = 0; /* passes: how often to follow the index to its end; 0: all spans */
   XMC_ROLLED
   for (;;) {
     if (passes)

@@ -123,8 +123,8 @@ XMC_FN xmc_u32 xmc_near_slot(xmc_u32 me, xmc_u32 slots) {
 XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
   xmc_u32 x, lane;
   __asm volatile("mov.u32 %0, %%clock;" : "=r"(x));
-  __asm volatile("mov.u32 %0, %%laneid;"
-                 : "=r"(lane)); /* volatile: else it would be kept from the call's start on */
+  /* Volatile: else the compiler reads it when the call begins and keeps it in a register. */
+  __asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
   x = (x ^ lane ^ xmc_slot_hint(me, 0x10000u) << 12) * 0x2c1b3c6du;
   x = (x ^ x >> 15) * 0x297a2d39u;
   return x ^ x >> 15;
