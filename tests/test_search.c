@@ -9,6 +9,7 @@
 static void look(void);
 static void others(void);
 static void hint_others(void);
+static void rob(const void *word);
 static int steps = -1; /* until the others run */
 #define CORE_OWN_STEPS
 #define XMC_HOST_LANES "support/any_number.h"
@@ -17,6 +18,11 @@ static int steps = -1; /* until the others run */
     others(); \
     hint_others(); \
     look(); \
+  } while (0)
+#define XMC_HOST_STEP_CAS(p) \
+  do { \
+    XMC_HOST_STEP(); \
+    rob(p); \
   } while (0)
 #include "support/core.h"
 #include "support/look.h"
@@ -121,10 +127,10 @@ static void part_of_a_run(void **state) {
 }
 
 /* The same for spans: a request of more than a span steps back when somebody takes a page behind its first span. */
-static int taken, gives, takes_first;
+static int taken, gives, takes_first, loses;
 static uint32_t accesses;
 static void others(void) {
-  accesses += view.on != 0;
+  accesses += view.on || loses; /* not those of a look */
   if (!view.on || steps < 0 || steps-- > 0)
     return;
   if (gives)
@@ -261,6 +267,64 @@ static void a_run_is_lost(void **state) {
   }
 }
 
+/* Somebody who is always quicker: takes the first page of a span that is about to be claimed. For good, or until the next such claim. */
+static int robs, keeps;
+static xmc_u64 *robbed;
+static void rob(const void *word) {
+  xmc_u64 *span = (xmc_u64 *)word;
+  if (!robs || span > xmc_span_word(view.heap, 0) || span < xmc_span_word(view.heap, view.heap->spans - 1u))
+    return;
+  assert_true(accesses < 1000000);
+  robs--;
+  if (robbed && !keeps)
+    *robbed |= 1u;
+  *span &= ~(xmc_u64)1u;
+  robbed = span;
+}
+
+/* Accesses of a request for two spans that loses `losses` runs, in a heap whose lower part has a free span only beside a used one. */
+static uint32_t accesses_of_loser(int losses, int for_good, xmc_u32 place, xmc_u32 *page) {
+  enum { SPANS = 200, APART = 160 };
+  xmc_u32 span;
+  look_open((SPANS + 8u) << 20, 1, XMC_SPAN_PAGES * XMC_PAGE_BYTES);
+  assert_true(view.heap->spans >= SPANS);
+  for (span = 0; span < APART; span += 2) {
+    assert_true(xmc_span_take(view.heap, span, 0) != XMC_NONE);
+    xmc_index_remove(view.heap, span, 1, XMC_ORDER_OF_SPAN);
+  }
+  any_number = place;
+  accesses = 0;
+  robbed = NULL;
+  keeps = for_good;
+  robs = losses;
+  loses = 1;
+  *page = xmc_run_claim_long(view.heap, 0, 2 * XMC_SPAN_PAGES);
+  loses = robs = 0;
+  look_close();
+  return accesses;
+}
+
+/* Who loses runs looks at no more than he did before; and who loses all of them comes to an end. */
+static void runs_are_lost(void **state) {
+  enum { FOR_EVER = 1 << 30 };
+  static const int losses[] = {1, 2, 8, 9, 16};
+  xmc_u32 place, page, i;
+  uint32_t none = accesses_of_loser(0, 1, 0, &page), n;
+  (void)state;
+  assert_int_equal(page, 159 * XMC_SPAN_PAGES);
+  for (i = 0; i < sizeof losses / sizeof *losses; i++) { /* a CPU device */
+    n = accesses_of_loser(losses[i], 1, 0, &page);
+    print_message("%d lost: %u accesses, %u without\n", losses[i], n, none);
+    assert_true(page != XMC_NONE && n < none + 40u * (uint32_t)losses[i]);
+  }
+  for (place = 0; place < 100; place += 33)
+    for (i = 0; i < 2; i++) {
+      n = accesses_of_loser(FOR_EVER, i, place, &page);
+      print_message("all lost, place %u: %u accesses\n", place, n);
+      assert_true(page == XMC_NONE && n < 20u * none);
+    }
+}
+
 /* Two work-items stopped between the bits of a span and the index: the first look finds only the run that is too short. */
 static void lost_runs(void **state) {
   static const uint32_t sizes[] = {4 * XMC_PAGE_BYTES, 8192};
@@ -349,12 +413,17 @@ static void hints_are_mended(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(random_requests),     cmocka_unit_test(slab_takes_the_seat),
-      cmocka_unit_test(part_of_a_run),       cmocka_unit_test(part_of_the_spans),
-      cmocka_unit_test(a_span_comes_back),   cmocka_unit_test(a_run_is_lost),
-      cmocka_unit_test(long_runs_and_index), cmocka_unit_test(long_runs_are_forgotten),
-      cmocka_unit_test(lost_runs),           cmocka_unit_test(patience),
-      cmocka_unit_test(hints_are_mended)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(random_requests),
+                                     cmocka_unit_test(slab_takes_the_seat),
+                                     cmocka_unit_test(part_of_a_run),
+                                     cmocka_unit_test(part_of_the_spans),
+                                     cmocka_unit_test(a_span_comes_back),
+                                     cmocka_unit_test(a_run_is_lost),
+                                     cmocka_unit_test(runs_are_lost),
+                                     cmocka_unit_test(long_runs_and_index),
+                                     cmocka_unit_test(long_runs_are_forgotten),
+                                     cmocka_unit_test(lost_runs),
+                                     cmocka_unit_test(patience),
+                                     cmocka_unit_test(hints_are_mended)};
   return run_named(tests, argc, argv);
 }

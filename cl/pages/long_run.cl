@@ -71,8 +71,8 @@ XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
  * requests that failed meanwhile look again.
  *
  * A request that sees a run free and loses it has others beside it, for whom the index names the same runs. It goes on from a place of
- * its own (xmc_any_number; on CPU devices that is the first span again), and asks the index from the first span on afterwards, if there is
- * nothing behind that place.
+ * its own (xmc_any_number), and asks the index from the first span on afterwards, if there is nothing behind that place. One whose place
+ * is the first span, as on CPU devices, goes on behind the span that it lost instead, and looks at none twice.
  *
  * The index forgets the span that a look found in use although the index named it free, and the spans that were claimed wholly, so
  * that the next request passes none of them again. The span in use is looked at once more afterwards, as in xmc_span_mend. The claimed
@@ -109,8 +109,11 @@ XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
     span += (free >> XMC_SPAN_SHIFT) + 1u;
     if (seen == need && passes && moves < XMC_LONG_MOVES) { /* another work-item took it */
       moves++;
-      passes = 2u;
-      span = xmc_any_number(me) % (xmc_heap_present_spans(heap) / need) * need;
+      at = xmc_any_number(me) % (xmc_heap_present_spans(heap) / need) * need;
+      if (at) {
+        passes = 2u;
+        span = at;
+      }
     }
   }
 }

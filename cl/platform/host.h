@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The host: C11 (GCC and Clang builtins on plain words), each thread a work-item of its own.
  *
- * XMC_HOST_STEP() stands before every atomic; tests define it to switch threads there, and XMC_HOST_THREAD()
+ * XMC_HOST_STEP() stands before every atomic; tests define it to switch threads there, XMC_HOST_STEP_CAS(p) to do something else before
+ * a compare-and-swap of the word at p, and XMC_HOST_THREAD()
  * as a number of the thread, from 1. XMC_HOST_LANES names a header with the lanes of sub-groups, the slot and any
  * number, for tests that run threads in lock step (XMC_SIMT 1). XMC_HOST_NEAR(p) and
  * XMC_HOST_NEAR64(p) are what xmc_load_near32 and xmc_load_near64 read, which on devices may be older than the last store.
@@ -11,6 +12,9 @@
 
 #ifndef XMC_HOST_STEP
 #define XMC_HOST_STEP() ((void)0)
+#endif
+#ifndef XMC_HOST_STEP_CAS
+#define XMC_HOST_STEP_CAS(p) XMC_HOST_STEP()
 #endif
 #define XMC_CONSTANT const
 #ifndef XMC_HOST_LANES
@@ -35,7 +39,7 @@
   }
 #define XMC_HOST_CAS(name, type, success) \
   XMC_FN type name(type *p, type expected, type desired) { \
-    XMC_HOST_STEP(); \
+    XMC_HOST_STEP_CAS(p); \
     __atomic_compare_exchange_n(p, &expected, desired, 0, success, __ATOMIC_RELAXED); \
     return expected; \
   }
