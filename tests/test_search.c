@@ -127,10 +127,10 @@ static void part_of_a_run(void **state) {
 }
 
 /* The same for spans: a request of more than a span steps back when somebody takes a page behind its first span. */
-static int taken, gives, takes_first, loses;
+static int taken, gives, takes_first, counts;
 static uint32_t accesses;
 static void others(void) {
-  accesses += view.on || loses; /* not those of a look */
+  accesses += view.on || counts; /* not those of a look */
   if (!view.on || steps < 0 || steps-- > 0)
     return;
   if (gives)
@@ -297,9 +297,9 @@ static uint32_t accesses_of_loser(int losses, int for_good, xmc_u32 place, xmc_u
   robbed = NULL;
   keeps = for_good;
   robs = losses;
-  loses = 1;
+  counts = 1;
   *page = xmc_run_claim_long(view.heap, 0, 2 * XMC_SPAN_PAGES);
-  loses = robs = 0;
+  counts = robs = 0;
   look_close();
   return accesses;
 }
@@ -323,6 +323,26 @@ static void runs_are_lost(void **state) {
       print_message("all lost, place %u: %u accesses\n", place, n);
       assert_true(page == XMC_NONE && n < 20u * none);
     }
+}
+
+/* A slab that has 32 places, the last of them in use: a search looks at that one alone. */
+static void places_in_use(void **state) {
+  enum { BLOCKS = 1024 };
+  static unsigned char *block[BLOCKS];
+  uint32_t i;
+  (void)state;
+  look_open(4u << 20, 0, 16);
+  for (i = 0; i < BLOCKS; i++)
+    assert_non_null(block[i] = xmcMalloc(view.heap, 16));
+  for (i = 0; i < BLOCKS - 31; i++)
+    xmcFree(view.heap, block[i]);
+  accesses = 0;
+  counts = 1;
+  assert_ptr_equal(xmcMalloc(view.heap, 16), block[BLOCKS - 32]);
+  counts = 0;
+  print_message("16 B of a parked Superblock: %u accesses\n", accesses);
+  assert_true(accesses < 20);
+  look_close();
 }
 
 /* Two work-items stopped between the bits of a span and the index: the first look finds only the run that is too short. */
@@ -413,17 +433,13 @@ static void hints_are_mended(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(random_requests),
-                                     cmocka_unit_test(slab_takes_the_seat),
-                                     cmocka_unit_test(part_of_a_run),
-                                     cmocka_unit_test(part_of_the_spans),
-                                     cmocka_unit_test(a_span_comes_back),
-                                     cmocka_unit_test(a_run_is_lost),
-                                     cmocka_unit_test(runs_are_lost),
-                                     cmocka_unit_test(long_runs_and_index),
-                                     cmocka_unit_test(long_runs_are_forgotten),
-                                     cmocka_unit_test(lost_runs),
-                                     cmocka_unit_test(patience),
-                                     cmocka_unit_test(hints_are_mended)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(random_requests),     cmocka_unit_test(slab_takes_the_seat),
+      cmocka_unit_test(part_of_a_run),       cmocka_unit_test(part_of_the_spans),
+      cmocka_unit_test(a_span_comes_back),   cmocka_unit_test(a_run_is_lost),
+      cmocka_unit_test(runs_are_lost),       cmocka_unit_test(places_in_use),
+      cmocka_unit_test(long_runs_and_index), cmocka_unit_test(long_runs_are_forgotten),
+      cmocka_unit_test(lost_runs),           cmocka_unit_test(patience),
+      cmocka_unit_test(hints_are_mended)};
   return run_named(tests, argc, argv);
 }

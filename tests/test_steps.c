@@ -83,13 +83,14 @@ static double steps(kernel *k, void (*run)(uint32_t, void *), uint64_t seed) {
 }
 
 /* Kernels that allocate and free by turns; the first one, for which nothing was carved yet, does not count. */
-static void bounded(uint32_t mib, uint32_t bytes, uint32_t rounds, double alloc_most, double free_most) {
+static void bounded(uint32_t mib, xmc_u32 fifos, uint32_t bytes, uint32_t rounds, double alloc_most,
+                    double free_most) {
   kernel *k = calloc(1, sizeof *k);
   double alloc = 0, gone = 0;
   uint32_t i;
   assert_non_null(k);
   assert_true(rounds <= MOST_ROUNDS);
-  k->heap = core_heap((size_t)mib << 20, CORE_SLOTS_DEFAULT, 0, XMC_COALESCING);
+  k->heap = core_heap((size_t)mib << 20, fifos, 0, XMC_COALESCING);
   k->bytes = bytes;
   k->rounds = rounds;
   k->pairs = free_most == 0;
@@ -123,7 +124,17 @@ static void bounds(void **state) {
   size_t i;
   (void)state;
   for (i = 0; i < sizeof cases / sizeof *cases; i++)
-    bounded(cases[i].mib, cases[i].bytes, cases[i].rounds, cases[i].alloc, cases[i].free);
+    bounded(cases[i].mib, CORE_SLOTS_DEFAULT, cases[i].bytes, cases[i].rounds, cases[i].alloc, cases[i].free);
+}
+
+/* In a heap without FIFOs each request searches: for a parked Superblock, in one page, then for new memory. */
+static void unbuffered(void **state) {
+  (void)state;
+  bounded(248, 0, 16, 5, 41, 11);
+  bounded(248, 0, 1024, 5, 21.5, 9.5);
+  bounded(248, 0, 16, 5, 62, 0);
+  bounded(248, 0, 256, 5, 47, 0);
+  bounded(248, 0, 1024, 5, 30, 0);
 }
 
 /* Sub-groups of few multiprocessors, eight each, look for Memoryblocks all over the heap. */
@@ -151,6 +162,7 @@ static void homes(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(bounds), cmocka_unit_test(homes)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(bounds), cmocka_unit_test(unbuffered),
+                                     cmocka_unit_test(homes)};
   return run_named(tests, argc, argv);
 }

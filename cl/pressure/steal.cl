@@ -22,9 +22,9 @@ typedef xmc_u32 xmc_search;
 #define XMC_SEARCH_FAILED 0xfeu /* nothing was found for the last time */
 XMC_FN xmc_u32 xmc_search_turns(xmc_search search) { return search & 0xffu; }
 XMC_FN int xmc_search_is_choosy(xmc_search search) { return xmc_search_turns(search) < XMC_CHOOSY_TURNS; }
-/* How a search for a class begins */
+/* How a search for a class begins. In an unbuffered heap each request begins one: there the first look is a short one. */
 XMC_FN xmc_search xmc_search_start(XMC_GLOBAL xmcHeap *heap) {
-  return XMC_SIMT && !(xmc_scarce_near(heap) & XMC_SCARCE_NOW) ? XMC_SEARCH_USED : 0;
+  return XMC_SIMT && xmc_heap_slots(heap) && !(xmc_scarce_near(heap) & XMC_SCARCE_NOW) ? XMC_SEARCH_USED : 0;
 }
 XMC_FN xmc_u32 xmc_search_flux(xmc_u64 flux) { return (xmc_u32)(flux >> 32) << 8; }
 
@@ -37,24 +37,23 @@ XMC_FN int xmc_is_parked(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
 XMC_COLD_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page,
                                       xmc_u32 want) {
   XMC_AFRESH64(heap);
-  xmc_u32 id, end, take;
+  xmc_u32 id, take,
+      used; /* one bit a place to look at: those of a slab that are in use, or where a run has its Superblock */
   xmc_u64 w, next, old;
   if (page >= xmc_heap_pages(heap))
     return 0;
   take = (xmc_u32)xmc_load_relaxed64(xmc_page_entry(heap, page));
   if (xmc_map_class(take) != (cls < XMC_CLASSES ? cls : cls - XMC_CLASSES) || xmc_map_back(take))
     return 0; /* another class by now, or inside a run */
-  end = xmc_map_place(take) + 1u;
-  if (xmc_class_is_small(cls)) {
-    end = (xmc_map_blocks(take) + 31u) >> 5;
-    end = end < 32u ? end : 32u;
-  }
+  used = 1u << xmc_map_place(take);
+  if (xmc_class_is_small(cls))
+    used = ~(xmc_u32)xmc_load_relaxed64(xmc_word_of(heap, xmc_slab_id(page))) &
+           xmc_count_mask((xmc_map_blocks(take) + 31u) >> 5);
   XMC_ROLLED
-  for (; end > 0; end = xmc_class_is_small(cls) ? end - 1u : 0) {
+  for (; used; used &= used - 1u) {
     XMC_AFRESH(cls);
     XMC_AFRESH(page);
-    XMC_AFRESH(end);
-    id = cls < XMC_CLASSES ? xmc_superblock_id(page, end - 1u) : xmc_slab_id(page);
+    id = cls < XMC_CLASSES ? xmc_superblock_id(page, xmc_lowest32(used)) : xmc_slab_id(page);
     w = xmc_load_relaxed64(xmc_word_of(heap, id));
     XMC_ROLLED
     while (xmc_word_class(w) == cls && (w & XMC_WORD_PARKED)) { /* again only when another one changed it */
