@@ -127,8 +127,8 @@ static void part_of_a_run(void **state) {
 }
 
 /* The same for spans: a request of more than a span steps back when somebody takes a page behind its first span. */
-static int taken, gives, takes_first, counts;
-static uint32_t accesses;
+static int taken, gives, counts;
+static uint32_t accesses, takes; /* which page */
 static void others(void) {
   accesses += view.on || counts; /* not those of a look */
   if (!view.on || steps < 0 || steps-- > 0)
@@ -136,32 +136,45 @@ static void others(void) {
   if (gives)
     xmc_span_give(view.heap, 0, 1);
   else
-    taken = xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 0, takes_first ? 0 : XMC_SPAN_PAGES,
-                             &(xmc_u64){0});
+    taken = xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 0, takes, &(xmc_u64){0});
 }
-static void part_of_the_spans(void **state) {
+/* A request for `pages` in a heap of which the first `spans` are free; `somebody` takes a page at any moment. Returns how often room was out of sight. */
+static uint32_t stepped_back(uint32_t spans, uint32_t pages, uint32_t somebody) {
   uint32_t hidden = 0, page;
   int at = 0, reached = 1;
-  (void)state;
   for (; reached; at++) {
     int before;
-    look_open(4u << 20, 1, XMC_SPAN_PAGES * XMC_PAGE_BYTES);
+    look_open(9u << 20, 1, XMC_SPAN_PAGES * XMC_PAGE_BYTES);
     xmc_say_scarce(view.heap);
-    for (page = 2 * XMC_SPAN_PAGES; page < view.heap->pages; page++)
+    for (page = spans * XMC_SPAN_PAGES; page < view.heap->pages; page++)
       assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 0, page, &(xmc_u64){0}), 1);
     before = has_room();
+    takes = somebody;
     steps = at;
     look_begin();
-    page = xmc_run_claim_long(view.heap, 0, XMC_SPAN_PAGES + 10u);
+    page = xmc_run_claim_long(view.heap, 0, pages);
     reached = steps < 0;
     steps = -1;
     assert_true(!reached || taken != (page != XMC_NONE)); /* one of the two has the page */
     if (page == XMC_NONE)
       hidden += look_end("a run of spans that steps back", before);
     view.on = 0;
+    xmc_run_release(view.heap, page == XMC_NONE ? takes : 0, page == XMC_NONE ? 1u : pages);
+    for (page = 0; page < spans; page++)
+      assert_true(*xmc_span_word(view.heap, page) == ~(xmc_u64)0 && xmc_index_has_all(view.heap, page));
     look_close();
   }
+  return hidden;
+}
+static void part_of_the_spans(void **state) {
+  uint32_t hidden = stepped_back(2, XMC_SPAN_PAGES + 10u, XMC_SPAN_PAGES), somebody;
+  (void)state;
   assert_true(hidden > 0);
+  for (hidden = 0, somebody = 0; somebody < 4; somebody++)
+    hidden += stepped_back(4, 4 * XMC_SPAN_PAGES, somebody * XMC_SPAN_PAGES);
+  assert_true(hidden > 0);
+  for (somebody = 0; somebody < 6; somebody++)
+    stepped_back(6, 5 * XMC_SPAN_PAGES + 10u, somebody * XMC_SPAN_PAGES);
 }
 
 /* The index says of a span that it is free, where a page is in use that comes back during the request: in the end it must say so. */
@@ -205,7 +218,10 @@ static void long_runs_are_forgotten(void **state) {
       assert_int_equal(xmc_run_claim_long(view.heap, 0, spans * XMC_SPAN_PAGES), first * XMC_SPAN_PAGES);
       for (i = 0; i <= 10 + MOST; i++)
         assert_int_equal(is_named(i), i >= first + spans);
-      xmc_run_release(view.heap, 0, (first + spans) * XMC_SPAN_PAGES);
+      xmc_run_release(view.heap, first * XMC_SPAN_PAGES, spans * XMC_SPAN_PAGES);
+      for (i = 0; i <= 10 + MOST; i++)
+        assert_int_equal(is_named(i), i >= first);
+      xmc_run_release(view.heap, 0, first * XMC_SPAN_PAGES);
       intact();
     }
   look_close();
@@ -253,9 +269,10 @@ static void a_run_is_lost(void **state) {
       taken = 0;
       accesses = 0;
       steps = at;
-      view.on = takes_first = 1;
+      takes = 0;
+      view.on = 1;
       page = xmc_run_claim_long(view.heap, 0, NEED * XMC_SPAN_PAGES) / XMC_SPAN_PAGES;
-      view.on = takes_first = 0;
+      view.on = 0;
       reached = steps < 0;
       steps = -1;
       assert_true(taken ? page == LOW || page == HIGH : page == 0); /* LOW: the look saw it taken */

@@ -22,16 +22,11 @@ XMC_FN XMC_GLOBAL char *xmc_block_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls,
 
 /* Makes a claimed run a Memoryblock. */
 XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
-  XMC_GLOBAL xmc_u64 *entry =
-      xmc_page_entry(heap, page); /* once: each store would wait for the header's field */
-  xmc_u32 i;
   if (XMC_DEBUG)
     xmc_debug_remember(heap, page, pages, XMC_CLASS_MEMORYBLOCK, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
-  XMC_ROLLED
-  for (i = 1; i < pages; i++)
-    xmc_store_relaxed64(entry + i, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
+  xmc_body_enter(heap, page + 1u, page + pages);
   xmc_store_relaxed64(xmc_word_of(heap, xmc_superblock_id(page, 0)), xmc_word_memoryblock(pages));
-  xmc_store_relaxed64(entry, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
+  xmc_store_relaxed64(xmc_page_entry(heap, page), XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
 }
 
 /* A run of pages as one block, its address a multiple of `align` pages (a power of two) if that of page 0 is one of a
@@ -217,23 +212,16 @@ XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
  * until then leads to words that are not in use. Those of pages that go stay as they are, and lead nowhere. */
 XMC_COLD_FN int xmc_memoryblock_resize(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 had, xmc_u32 pages) {
   xmc_u64 word = xmc_word_memoryblock(had);
-  XMC_GLOBAL xmc_u64 *entry = xmc_page_entry(heap, page);
-  xmc_u32 i;
+  int done;
   if (pages > had && (pages > XMC_MAX_BLOCK_PAGES || pages > xmc_heap_present(heap) - page ||
                       xmc_pages_claim(heap, page + had, pages - had) != pages - had))
     return 0;
-  XMC_ROLLED
-  for (i = had; i < pages; i++)
-    xmc_store_relaxed64(entry + i, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
-  if (xmc_cas_acq_rel64(xmc_word_of(heap, xmc_superblock_id(page, 0)), word, xmc_word_memoryblock(pages)) ==
-      word) {
-    if (pages < had)
-      xmc_run_release(heap, page + pages, had - pages);
-    return 1;
-  }
-  if (pages > had)
-    xmc_run_release(heap, page + had, pages - had);
-  return 0;
+  xmc_body_enter(heap, page + had, page + pages);
+  done = xmc_cas_acq_rel64(xmc_word_of(heap, xmc_superblock_id(page, 0)), word,
+                           xmc_word_memoryblock(pages)) == word;
+  if (done == (pages < had)) /* what it gives up, or was not to get */
+    xmc_run_release(heap, page + (done ? pages : had), done ? had - pages : pages - had);
+  return done;
 }
 
 /* Releases a Memoryblock; whoever retires its word owns it. */

@@ -4,7 +4,28 @@
 #define XMC_LONG_RUN_CL
 #include "memoryblock.cl"
 
-/* Claims the pages [page, page + pages), span by span upwards. Returns `pages`; or, if some are not free, how many there were in
+/* Claims XMC_SPANS_AT_ONCE whole spans from `span` on, by CAS that do not wait for each other. If one of them is not free, it gives back
+ * what it got, moves `flux`, and returns 0. */
+#define XMC_SPANS_AT_ONCE 4u
+XMC_FN int xmc_spans_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
+  XMC_AFRESH64(heap);
+  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span); /* that of each further span lies before it */
+  const xmc_u64 all = ~(xmc_u64)0;
+  xmc_u64 a = xmc_cas_hint64(word, all, 0), b = xmc_cas_hint64(word - 1, all, 0),
+          c = xmc_cas_hint64(word - 2, all, 0), d = xmc_cas_acquire64(word - 3, all, 0);
+  xmc_u32 got = (xmc_u32) !~a | (xmc_u32) !~b << 1 | (xmc_u32) !~c << 2 | (xmc_u32) !~d << 3;
+  if (got == (1u << XMC_SPANS_AT_ONCE) - 1u)
+    return 1;
+  if (got) {
+    XMC_ROLLED
+    for (; got; got &= got - 1u)
+      xmc_span_give(heap, span + xmc_lowest32(got), all);
+    xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
+  }
+  return 0;
+}
+
+/* Claims the pages [page, page + pages), span by span upwards, or XMC_SPANS_AT_ONCE where so many are free. Returns `pages`; or, if some are not free, how many there were in
  * the spans before that one, and claims none: who steps back moves `flux`. */
 XMC_FN xmc_u32 xmc_pages_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
   XMC_AFRESH64(heap);
@@ -17,6 +38,11 @@ XMC_FN xmc_u32 xmc_pages_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 p
     n = pages - done < XMC_SPAN_PAGES - first ? pages - done : XMC_SPAN_PAGES - first;
     word = xmc_span_word(heap, (page + done) >> XMC_SPAN_SHIFT);
     mask = xmc_run_mask(first, n);
+    if (n == XMC_SPAN_PAGES && pages - done >= XMC_SPANS_AT_ONCE * XMC_SPAN_PAGES &&
+        xmc_spans_claim(heap, (page + done) >> XMC_SPAN_SHIFT)) {
+      n = XMC_SPANS_AT_ONCE * XMC_SPAN_PAGES;
+      continue;
+    }
     seen = n == XMC_SPAN_PAGES ? mask : xmc_load_relaxed64(word);
     XMC_ROLLED
     while ((seen & mask) == mask) {
@@ -67,8 +93,8 @@ XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
 
 /* Claims a run of more than 64 pages, the lowest one that begins with a span: where the index knows of free spans; or, if that leads
  * to none, wherever one can be seen, for the index may miss some while others are in the middle of a call. Two such requests may meet
- * and both step back; then the one that began further up was stopped by a block in use, or succeeds. A step back moves `flux`, and
- * requests that failed meanwhile look again.
+ * and both step back; then the one that began further up was stopped by a block in use, or by one of XMC_SPANS_AT_ONCE spans that the
+ * other gives back, or succeeds. A step back moves `flux`, and requests that failed meanwhile look again.
  *
  * A request that sees a run free and loses it has others beside it, for whom the index names the same runs. It goes on from a place of
  * its own (xmc_any_number), and asks the index from the first span on afterwards, if there is nothing behind that place. One whose place

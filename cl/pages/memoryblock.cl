@@ -20,6 +20,26 @@
 #include "bits.cl"
 #include "span_index.cl"
 
+/* Enters the pages [page, end), none if end <= page, as further ones of a run, eight at a time where that is aligned. */
+XMC_FN void xmc_body_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 end) {
+  XMC_GLOBAL xmc_u64 *entry =
+      xmc_page_entry(heap, page); /* once: each store would wait for the header's field */
+  const xmc_u64 body = XMC_MAP(XMC_CLASS_BODY, 0, 0, 0);
+  xmc_u32 n;
+  XMC_ROLLED
+  for (; page < end; page += n, entry += n) {
+    n = !(page & 7u) && end - page >= 8u ? 8u : 1u;
+    if (n == 1u) {
+      xmc_store_relaxed64(entry, body);
+      continue;
+    }
+    xmc_store_two64(entry, body, body);
+    xmc_store_two64(entry + 2, body, body);
+    xmc_store_two64(entry + 4, body, body);
+    xmc_store_two64(entry + 6, body, body);
+  }
+}
+
 /* Gives pages of one span back. The caller owns them, and nothing refers to them any more. */
 XMC_FN void xmc_span_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) {
   XMC_AFRESH64(heap);
@@ -51,14 +71,38 @@ XMC_FN void xmc_run_gave(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) 
   xmc_index_add(heap, 0, span, 2u * pages - 1u); /* a run of so many, and so each of its halves */
 }
 
+/* Gives up to eight whole spans back that the index has in one word. Only the first bits are set by a release, and their values are not
+ * waited for. The index is told once for all, by a release, so that the bits are seen by whoever clears there what this sets. */
+XMC_FN void xmc_spans_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 spans) {
+  XMC_AFRESH64(heap);
+  const xmc_u64 all = 0x0101010101010101u * ((1u << XMC_ORDERS) - 1u);
+  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span); /* that of each further span lies before it */
+  xmc_u32 i;
+  xmc_u64 old;
+  xmc_or_release64(word, ~(xmc_u64)0);
+  XMC_ROLLED
+  for (i = 1; i < spans; i++)
+    xmc_or_hint64(word - i, ~(xmc_u64)0);
+  old = xmc_or_release64(xmc_index_word(heap, 0, span), all >> (64u - 8u * spans) << (8u * (span & 7u)));
+  xmc_index_add(heap, 1, span >> 3, (xmc_u32)all & 0xffu & ~xmc_index_union(old));
+}
+
 XMC_FN void xmc_run_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
   XMC_AFRESH64(heap);
-  xmc_u32 first, n;
+  xmc_u32 first, n, span;
   XMC_ROLLED
   while (pages > 0) {
     first = page & (XMC_SPAN_PAGES - 1u);
+    span = page >> XMC_SPAN_SHIFT;
     n = pages < XMC_SPAN_PAGES - first ? pages : XMC_SPAN_PAGES - first;
-    xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(first, n));
+    if (n == XMC_SPAN_PAGES) {
+      n = pages >> XMC_SPAN_SHIFT;
+      n = n < 8u - (span & 7u) ? n : 8u - (span & 7u);
+      xmc_spans_give(heap, span, n);
+      n <<= XMC_SPAN_SHIFT;
+    } else {
+      xmc_span_give(heap, span, xmc_run_mask(first, n));
+    }
     page += n;
     pages -= n;
   }

@@ -39,7 +39,7 @@ XMC_FN void xmc_chunk_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page,
  * none. Nobody knows it yet, and its link and room are the caller's to set. */
 XMC_COLD_FN xmc_u32 xmc_chunk_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 pages,
                                    int any) {
-  xmc_u32 page = 0, i;
+  xmc_u32 page = 0;
   xmc_u64 mask = 0;
   xmc_search search = 0;
   XMC_ROLLED
@@ -63,9 +63,7 @@ XMC_COLD_FN xmc_u32 xmc_chunk_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32
     search = 0;
     mask = 0;
   }
-  XMC_ROLLED
-  for (i = 1; i < pages; i++)
-    xmc_store_relaxed64(xmc_page_entry(heap, page + i), XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
+  xmc_body_enter(heap, page + 1u, page + pages);
   xmc_chunk_start(heap, cls, page, pages);
   return page;
 }
