@@ -84,7 +84,7 @@ XMC_COLD_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
 /* Claims up to `want` blocks of a parked Superblock of a class in [cls, end). While the search is choosy it looks at one
  * page, and for used memory at XMC_USED_LOOKS: where many search at the same time, most of the bits that one finds lead to what another
  * one just took. */
-#define XMC_USED_LOOKS 24u
+#define XMC_USED_LOOKS 32u
 XMC_COLD_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end, xmc_u32 want,
                                  xmc_search search) {
   xmc_u32 item = XMC_NONE, pages;
