@@ -631,6 +631,7 @@ static void memoryblock_threads(void **state) {
   (void)state;
   memoryblock_crowd(THREADS, 32u << 20, 10000, 64);
   memoryblock_crowd(THREADS, 64u << 20, 10000, 300);
+  memoryblock_crowd(THREADS, 256u << 20, 5000, 1000);
 }
 
 int main(int argc, char **argv) {

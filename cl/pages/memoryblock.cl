@@ -71,8 +71,8 @@ XMC_FN void xmc_run_gave(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) 
   xmc_index_add(heap, 0, span, 2u * pages - 1u); /* a run of so many, and so each of its halves */
 }
 
-/* Gives up to eight whole spans back that the index has in one word. Only the first bits are set by a release, and their values are not
- * waited for. The index is told once for all, by a release, so that the bits are seen by whoever clears there what this sets. */
+/* Gives up to eight whole spans back that the index has in one word. Nothing waits for what the words were. The bits of the first span are
+ * set by a release, whose fence orders those of the others, too, and the index is told once, by a release, after all of them. */
 XMC_FN void xmc_spans_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 spans) {
   XMC_AFRESH64(heap);
   const xmc_u64 all = 0x0101010101010101u * ((1u << XMC_ORDERS) - 1u);
