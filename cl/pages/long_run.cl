@@ -25,8 +25,9 @@ XMC_FN int xmc_spans_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
   return 0;
 }
 
-/* Claims the pages [page, page + pages), span by span upwards, or XMC_SPANS_AT_ONCE where so many are free. Returns `pages`; or, if some are not free, how many there were in
- * the spans before that one, and claims none: who steps back moves `flux`. */
+/* Claims the pages [page, page + pages) upwards: XMC_SPANS_AT_ONCE spans where so many are wanted yet, and one by one where that failed or
+ * fewer are. Returns `pages`; or, if some are not free, how many there were in the spans before that one, and claims none. Whatever it
+ * gives back on the way moves `flux`. */
 XMC_FN xmc_u32 xmc_pages_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
   XMC_AFRESH64(heap);
   xmc_u32 done, n, first;
@@ -98,7 +99,7 @@ XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
  *
  * A request that sees a run free and loses it has others beside it, for whom the index names the same runs. It goes on from a place of
  * its own (xmc_any_number), and asks the index from the first span on afterwards, if there is nothing behind that place. One whose place
- * is the first span, as on CPU devices, goes on behind the span that it lost instead, and looks at none twice.
+ * is the first span, as on CPU devices, goes on behind the span that it lost instead.
  *
  * The index forgets the span that a look found in use although the index named it free, and the spans that were claimed wholly, so
  * that the next request passes none of them again. The span in use is looked at once more afterwards, as in xmc_span_mend. The claimed
