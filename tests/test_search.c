@@ -138,7 +138,8 @@ static void others(void) {
   else
     taken = xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 0, takes, &(xmc_u64){0});
 }
-/* A request for `pages` in a heap of which the first `spans` are free; `somebody` takes a page at any moment. Returns how often room was out of sight. */
+/* A request for `pages` in a heap of which the first `spans` are free. Before the n-th atomic, for each n, somebody else takes the page
+ * `somebody`. Returns how often room was out of sight. */
 static uint32_t stepped_back(uint32_t spans, uint32_t pages, uint32_t somebody) {
   uint32_t hidden = 0, page;
   int at = 0, reached = 1;
@@ -321,7 +322,7 @@ static uint32_t accesses_of_loser(int losses, int for_good, xmc_u32 place, xmc_u
   return accesses;
 }
 
-/* Who loses runs looks at no more than he did before; and who loses all of them comes to an end. */
+/* Each run that is lost costs a few accesses more, and a request that loses all of them comes to an end. */
 static void runs_are_lost(void **state) {
   enum { FOR_EVER = 1 << 30 };
   static const int losses[] = {1, 2, 8, 9, 16};

@@ -37,8 +37,8 @@ XMC_FN int xmc_is_parked(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
 XMC_COLD_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page,
                                       xmc_u32 want) {
   XMC_AFRESH64(heap);
-  xmc_u32 id, take,
-      used; /* one bit a place to look at: those of a slab that are in use, or where a run has its Superblock */
+  xmc_u32 used; /* a bit for each place: those of a slab that are in use, or where a run has its Superblock */
+  xmc_u32 id, take;
   xmc_u64 w, next, old;
   if (page >= xmc_heap_pages(heap))
     return 0;
