@@ -10,15 +10,15 @@ enum { BUILD_MOST_PLACES = 256, BUILD_GREATEST = 256 };
 /* A kernel with so many places, each of which one work-item runs. `salt` is a number that no program had before, so that neither the
  * driver's cache nor PoCL's has this one. The caller frees the text. */
 static char *build_source(unsigned places, unsigned long salt) {
-  size_t room = 1024 + 32u * places, used;
+  size_t room = 1024 + 64u * places, used;
   char *text = malloc(room);
   if (text == NULL)
     return NULL;
   used = (size_t)snprintf(text, room,
                           "#include \"xmalloc.cl\"\n"
-                          "#define PLACE(n, size) \\\n"
+                          "#define PLACE(n, block) \\\n"
                           "  if (id == n) { \\\n"
-                          "    __global uint *p = (__global uint *)xmcMalloc(heap, size); \\\n"
+                          "    __global uint *p = (__global uint *)block; \\\n"
                           "    if (p == 0) { \\\n"
                           "      atomic_inc(failures); \\\n"
                           "    } else { \\\n"
@@ -30,7 +30,7 @@ static char *build_source(unsigned places, unsigned long salt) {
                           "  uint id = (uint)get_global_id(0);\n",
                           salt & 0xffffffffu);
   for (unsigned i = 0; i < places; i++)
-    used += (size_t)snprintf(text + used, room - used, "  PLACE(%u, %u)\n", i,
+    used += (size_t)snprintf(text + used, room - used, "  PLACE(%u, xmcMalloc(heap, %u))\n", i,
                              16u * (i % (BUILD_GREATEST / 16u) + 1u));
   snprintf(text + used, room - used, "}\n");
   return text;

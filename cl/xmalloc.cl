@@ -121,7 +121,7 @@ XMC_SCALAR_FN XMC_GLOBAL char *xmc_malloc_scalar(XMC_GLOBAL xmcHeap *heap, xmc_u
 
 /* Allocates `size` bytes. Returns NULL for size 0, and NULL when no room is left, which is counted (see
  * xmc_heap_stats). Paper 2011, figure 4. */
-XMC_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
+XMC_LARGE_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   XMC_GLOBAL char *block = 0;
 #if XMC_SIMT
   xmc_u32 cls;
@@ -167,7 +167,7 @@ XMC_SCALAR_FN void xmc_block_free_scalar(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, X
 
 /* Frees a block. NULL is a no-op. A pointer that is not the start of a live block (outside the arena, inside a
  * block, freed before) changes nothing and is counted, in every build; the head of this file names the two limits. */
-XMC_API void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+XMC_LARGE_API void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   XMC_OWN(heap);
   xmc_block_free_scalar(heap, xmc_caller(), ptr);
 }
@@ -193,7 +193,7 @@ XMC_API size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
 }
 
 /* Allocates count * size bytes, all zero. NULL, counted, if the product overflows. */
-XMC_API XMC_GLOBAL void *xmcCalloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t size) {
+XMC_LARGE_API XMC_GLOBAL void *xmcCalloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t size) {
   size_t bytes = count * size, i;
   XMC_GLOBAL xmc_u64 *block;
   if (xmc_mul_high64(count, size) != 0 || bytes != (xmc_u64)count * size) {
@@ -242,7 +242,7 @@ XMC_HOT_FN XMC_GLOBAL void *xmc_move_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
  * where it is if the pages behind it are free, and gives back those that it no longer needs. NULL for ptr
  * allocates; size 0 frees and returns NULL. On failure NULL, and the old block stays as it was. A ptr
  * that is no block of this heap is counted as an invalid free. */
-XMC_API XMC_GLOBAL void *xmcRealloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t size) {
+XMC_LARGE_API XMC_GLOBAL void *xmcRealloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t size) {
   XMC_GLOBAL void *to = 0;
   size_t old;
   XMC_OWN(heap);
@@ -281,7 +281,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_aligned_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u3
 
 /* Allocates `size` bytes at a multiple of `alignment`, a power of two up to the arena's size; NULL,
  * counted, for any other. Alignments beyond a page are of addresses on this device, at this launch. */
-XMC_API XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignment, size_t size) {
+XMC_LARGE_API XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignment, size_t size) {
   XMC_GLOBAL char *block = 0;
   int is_power = alignment != 0 && alignment >> xmc_lowest64(alignment) == 1u;
   if (!xmc_heap_is_ours(heap) || (is_power && size == 0))

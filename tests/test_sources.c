@@ -160,8 +160,44 @@ static void by_macro(test_env *env) {
   clReleaseProgram(b.program);
 }
 
+/* From the ninth place that allocates on the library's calls are calls (XMC_CALLS), unless the program or its options say what they
+ * shall be. */
+static void many_places(test_env *env) {
+  static const char calls[] = "\n#if defined(XMC_CALLS) && XMC_CALLS\n#error \"calls\"\n#endif\n" WHERE;
+  static const char place[] = "// xmcMalloc(heap, 1)\n";
+  static const struct {
+    const char *first, *options;
+    int places, are_calls;
+  } programs[] = {
+      {"#include \"xmalloc.cl\"\n", "", 8, 0},
+      {"#include \"xmalloc.cl\"\n", "", 9, 1},
+      {"", "", 8, 0},
+      {"", "", 9, 1},
+      {"#include \"xmalloc.cl\"\n// malloc (1), MY_Allocator(1), xmc_malloc(1), alloc\n", "", 5, 0},
+      {"#include \"xmalloc.cl\"\n// malloc (1), MY_Allocator(1), xmc_malloc(1), alloc\n", "", 6, 1},
+      {"#define XMC_CALLS 0\n#include \"xmalloc.cl\"\n", "", 9, 0},
+      {"#include \"xmalloc.cl\"\n", " -DXMC_CALLS=0", 9, 0},
+      {"#include \"xmalloc.cl\"\n", " -DXMC_CALLS=1", 1, 1}};
+  xmc_heap heap = test_heap(env, 8 << 20);
+  size_t i;
+  int n;
+  for (i = 0; i < sizeof programs / sizeof *programs; i++) {
+    char text[4096];
+    built b;
+    snprintf(text, sizeof text, "%s", programs[i].first);
+    for (n = 0; n < programs[i].places; n++)
+      strcat(text, place);
+    strcat(text, calls);
+    b = build_text(env, heap, text, programs[i].options);
+    if ((b.status != CL_SUCCESS) != programs[i].are_calls)
+      fail_msg("program %d: %s", (int)i, b.log);
+    clReleaseProgram(b.program);
+  }
+}
+
 int main(int argc, char **argv) {
   static const test_case cases[] = {TEST(lines, SPREAD_ONE), TEST(pieces, SPREAD_ONE),
-                                    TEST(own_headers, SPREAD_ONE), TEST(by_macro, SPREAD_ONE)};
+                                    TEST(own_headers, SPREAD_ONE), TEST(by_macro, SPREAD_ONE),
+                                    TEST(many_places, SPREAD_ONE)};
   return test_main("sources", cases, sizeof cases / sizeof *cases, argc, argv);
 }

@@ -128,6 +128,15 @@ typedef uint64_t xmc_u64;
  * objects which only declare them can be linked with this one (xmalloc_link.cl). */
 #ifndef XMC_API
 #define XMC_API XMC_FN
+#if defined(XMC_CALLS) && XMC_CALLS && XMC_NVIDIA
+#define XMC_LARGE_API XMC_CALL_FN
+#endif
+#endif
+/* Public functions with much code. With XMC_CALLS 1 they stand in a program once on NVIDIA, and each place that needs one calls it:
+ * otherwise its compiler puts them into the first places of each kernel. A program with many such places so compiles in a third of the
+ * time or less, and what the calls themselves take longer is in bench/performance.md. */
+#ifndef XMC_LARGE_API
+#define XMC_LARGE_API XMC_API
 #endif
 
 /* The magic word names the layout and the debug level: a program built for others refuses the heap. */

@@ -16,7 +16,7 @@
  * region of one work-group. Only speed and memory depend on it: the region takes 32 KiB, and 32 KiB or more (64 on GPUs) for each
  * slot that is used, of which there are as many as CPU threads or multiprocessors need; on GPUs, for more than 64, up to 256 KiB for
  * each slot from the start, but no more than a 64th of the heap. 0, counted, if there is no room. */
-XMC_API xmcRegion xmcRegionCreateFor(XMC_GLOBAL xmcHeap *heap, xmc_u32 sub_groups) {
+XMC_LARGE_API xmcRegion xmcRegionCreateFor(XMC_GLOBAL xmcHeap *heap, xmc_u32 sub_groups) {
   xmcRegion region;
   XMC_OWN(heap);
   if (!xmc_heap_is_ours(heap))
@@ -67,7 +67,7 @@ XMC_FN XMC_GLOBAL void *xmc_debug_region_malloc(XMC_GLOBAL xmcHeap *heap, xmcReg
  * when no room is left or the region is a bad one. Lanes of a sub-group that ask one region at the same time share one
  * atomic, whatever their sizes. Up to 32 KiB come from a chunk of the region, most often by one atomic; more, and as much for a
  * sub-group together, is a run of pages of its own. */
-XMC_API XMC_GLOBAL void *xmcRegionMalloc(XMC_GLOBAL xmcHeap *heap, xmcRegion region, size_t size) {
+XMC_LARGE_API XMC_GLOBAL void *xmcRegionMalloc(XMC_GLOBAL xmcHeap *heap, xmcRegion region, size_t size) {
 #if XMC_DEBUG
   return xmc_debug_region_malloc(heap, region, size, 0);
 #else
@@ -88,7 +88,7 @@ XMC_API XMC_GLOBAL void *xmcRegionMalloc(XMC_GLOBAL xmcHeap *heap, xmcRegion reg
 /* Frees all blocks of the region and the region itself. 0 is a no-op. The work grows with the number of chunks, not of
  * blocks. Of several calls one frees it, and the others are counted. A request beside it gets NULL, or a block that is freed with the
  * others; a request after it NULL. */
-XMC_API void xmcRegionFree(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
+XMC_LARGE_API void xmcRegionFree(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   XMC_OWN(heap);
   if (region && xmc_heap_is_ours(heap))
     xmc_region_free(heap, region);
@@ -96,7 +96,7 @@ XMC_API void xmcRegionFree(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
 
 /* Frees all blocks of the region, which keeps its chunks for further requests; those of requests over 32 KiB go back to the
  * heap. 0 is a no-op. Nobody else may use the region meanwhile: a block of a request beside it may be handed out again. */
-XMC_API void xmcRegionReset(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
+XMC_LARGE_API void xmcRegionReset(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   XMC_OWN(heap);
   if (region && xmc_heap_is_ours(heap))
     xmc_region_reset(heap, region);

@@ -108,6 +108,9 @@ static const char *const xmc_parts[][2] = {{"xmalloc.cl", xmc_source_library},
                                            {"xmalloc_std.h", xmc_source_std}};
 enum { XMC_PARTS = sizeof xmc_parts / sizeof *xmc_parts };
 
+/* A program with more places that allocate gets XMC_CALLS (arena.h), unless it defines that itself or its options do. */
+enum { XMC_MANY_PLACES = 8 };
+
 /* What a line includes, from the first character behind the directive's name; NULL if it is no such directive */
 static const char *xmc_included(const char *line) {
   static const char *const directives[] = {"include", "include_next", "import"};
@@ -146,8 +149,12 @@ static void xmc_add_line_number(xmc_text *text, unsigned long line) {
   xmc_text_add(text, back, (size_t)n);
 }
 
-static void xmc_add_library(xmc_text *text, int parts, unsigned long next_line) {
+/* `many`: the program has more than XMC_MANY_PLACES. */
+static void xmc_add_library(xmc_text *text, int parts, int many, unsigned long next_line) {
+  static const char calls[] = "#ifndef XMC_CALLS\n#define XMC_CALLS 1\n#endif\n";
   int part;
+  if (many)
+    xmc_text_add(text, calls, sizeof calls - 1);
   for (part = 0; part < parts; part++) /* The analyzer takes the addresses in xmc_parts for unset. */
     xmc_text_add(text, xmc_parts[part][1], strlen(xmc_parts[part][1])); /* NOLINT(clang-analyzer-core.*) */
   xmc_add_line_number(text, next_line);
@@ -170,7 +177,21 @@ static void xmc_add_advice(xmc_text *text, const char *macro, unsigned long line
   xmc_add_line_number(text, line);
 }
 
-static void xmc_expand_lines(xmc_text *out, const char *source, size_t bytes, int *found) {
+/* Has the text more than XMC_MANY_PLACES places that allocate, that is, names with "alloc" or "Alloc" in them before a parenthesis? It is
+ * read as it stands, comments and macros too. */
+static int xmc_has_many_places(const char *text) {
+  unsigned places = 0;
+  const char *at;
+  for (at = strstr(text, "lloc"); at; at = strstr(at, "lloc")) {
+    int ours = at > text && (at[-1] == 'a' || at[-1] == 'A');
+    while (isalnum((unsigned char)*at) || *at == '_')
+      at++;
+    places += ours && at[strspn(at, " \t")] == '(';
+  }
+  return places > XMC_MANY_PLACES;
+}
+
+static void xmc_expand_lines(xmc_text *out, const char *source, size_t bytes, int many, int *found) {
   const char *p = source, *end = source + bytes, *next, *file;
   unsigned long line = 1, lines = 0;
   xmc_text text = {0};
@@ -183,7 +204,7 @@ static void xmc_expand_lines(xmc_text *out, const char *source, size_t bytes, in
     parts = file ? xmc_included_parts(file) : 0;
     if (parts) {
       *found = 1;
-      xmc_add_library(out, parts, line + lines);
+      xmc_add_library(out, parts, many, line + lines);
       continue;
     }
     if (file && (isalpha((unsigned char)*file) || *file == '_'))
@@ -206,16 +227,17 @@ static void xmc_add_string(xmc_text *text, const char *string, size_t length) {
 char *xmc_expand_source(cl_uint count, const char **strings, const size_t *lengths) {
   xmc_text user = {0}, out = {0};
   cl_uint i;
-  int found;
+  int found, many;
   xmc_text_add(&user, "", 0);
   for (i = 0; i < count; i++)
     xmc_add_string(&user, strings[i], lengths ? lengths[i] : 0);
   if (!user.failed) {
     xmc_text_add(&out, "", 0);
-    xmc_expand_lines(&out, user.at, user.used, &found);
+    many = xmc_has_many_places(user.at);
+    xmc_expand_lines(&out, user.at, user.used, many, &found);
     if (!found) {
       xmc_text whole = {0};
-      xmc_add_library(&whole, 1, 1);
+      xmc_add_library(&whole, 1, many, 1);
       xmc_text_add(&whole, out.at ? out.at : "", out.used);
       whole.failed |= out.failed;
       free(out.at);
