@@ -181,7 +181,6 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
       at = mask ? at : search;
     }
     XMC_AFRESH(pages);
-    XMC_AFRESH(align);
     XMC_AFRESH(group);
     first = xmc_lanes_first(group);
     low = xmc_shuffle32(group, (xmc_u32)mask, first);

@@ -55,7 +55,6 @@ XMC_COLD_FN xmc_u32 xmc_run_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 p
     return 0;
   }
   XMC_AFRESH(pages);
-  XMC_AFRESH(align);
   *search = xmc_search_begins(heap, *search);
   if (!xmc_make_room(heap, me, pages, align, search))
     *search = xmc_search_flux(xmc_load_relaxed64(&heap->flux)) == (*search & ~0xffu) ? XMC_SEARCH_LAST

@@ -252,7 +252,6 @@ XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xm
   if (moved || (xmc_u32)now || xmc_search_turns(*search) <= XMC_PERSISTENCE / XMC_PATIENCE)
     return 1;
   XMC_AFRESH(pages);
-  XMC_AFRESH(align);
   pages += align - 1u; /* as many in a row have the run that is wanted, wherever they begin */
   return xmc_index_sweep(heap, me, pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0);
 }
