@@ -188,7 +188,7 @@ XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 order
     return 1;
   if (got) { /* part of it was free: that goes back */
     mask = xmc_or_release64(word, got);
-    order = xmc_run_orders_slowly(mask | got) & ~xmc_run_orders_slowly(mask);
+    order = xmc_orders_gained(mask | got, mask);
     if (order)
       xmc_index_add(heap, 0, page >> XMC_SPAN_SHIFT, order);
     if (xmc_load_relaxed64(&heap->scarce) & ~XMC_ROOM_SHORT)

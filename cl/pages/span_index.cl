@@ -59,12 +59,18 @@ XMC_FN xmc_u32 xmc_run_orders(xmc_u64 x) {
   return orders | (xmc_u32)x << 6;
 }
 
-/* The same one after the other, with less to keep in registers */
-XMC_FN xmc_u32 xmc_run_orders_slowly(xmc_u64 x) {
-  xmc_u32 orders = 0, k;
+/* Those that `now` has and `old` has not: one after the other, with less code and less to keep in registers */
+XMC_FN xmc_u32 xmc_orders_gained(xmc_u64 now, xmc_u64 old) {
+  xmc_u32 orders = 0, n;
+  xmc_u64 places;
   XMC_ROLLED
-  for (k = 0; k < XMC_ORDERS; k++)
-    orders |= (xmc_u32)(xmc_aligned_runs(x, k) != 0) << k;
+  for (n = 1; n <= XMC_SPAN_PAGES; n <<= 1) {
+    now &= now >> (n >> 1); /* where runs of n begin, at any place */
+    old &= old >> (n >> 1);
+    places = xmc_run_places(n);
+    if ((now & places) && !(old & places))
+      orders |= n;
+  }
   return orders;
 }
 
