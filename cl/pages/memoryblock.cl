@@ -163,16 +163,18 @@ XMC_FN xmc_u32 xmc_span_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 ord
   }
 }
 
+/* Has x 2^order set bits at a multiple of 2^order? Step by step, with less code */
+XMC_FN xmc_u32 xmc_order_in(xmc_u64 x, xmc_u32 order) {
+  return (xmc_run_starts(x, 1u << order) & xmc_run_places(1u << order)) ? 1u << order : 0u;
+}
+
 /* The index misled us: 2^order pages are not free in this span, if another look agrees. */
 XMC_FN void xmc_span_mend(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order) {
   XMC_AFRESH64(heap);
-  xmc_u32 wrong = 1u << order & ~xmc_run_orders(xmc_load_relaxed64(xmc_span_word(heap, span)));
-  if (!wrong)
+  if (xmc_order_in(xmc_load_relaxed64(xmc_span_word(heap, span)), order))
     return;
-  xmc_index_remove(heap, span, 1u, wrong);
-  wrong &= xmc_run_orders(xmc_load_relaxed64(xmc_span_word(heap, span)));
-  if (wrong)
-    xmc_index_add(heap, 0, span, wrong);
+  xmc_index_remove(heap, span, 1u, 1u << order);
+  xmc_index_add(heap, 0, span, xmc_order_in(xmc_load_relaxed64(xmc_span_word(heap, span)), order));
 }
 
 /* Claims the run of 2^order pages at `page`, a multiple of that, if it is free. Runs at fixed places need no
