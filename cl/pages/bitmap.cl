@@ -90,7 +90,14 @@ XMC_FN xmc_u32 xmc_bitmap_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 lo
  * found outside [low, high), wherever start lies. */
 XMC_FN xmc_u32 xmc_bitmap_find_from(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 low, xmc_u32 high,
                                     xmc_u32 start) {
-  xmc_u32 item = xmc_bitmap_find(heap, map, start, high);
-  return item != XMC_NONE ? item : xmc_bitmap_find(heap, map, low, start < high ? start : high);
+  xmc_u32 item, end = high;
+  XMC_ROLLED
+  for (;;) { /* once from there on, once from the first one on */
+    item = xmc_bitmap_find(heap, map, start, end);
+    if (item != XMC_NONE || start == low)
+      return item;
+    end = start < high ? start : high;
+    start = low;
+  }
 }
 #endif
