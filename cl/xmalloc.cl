@@ -246,15 +246,17 @@ XMC_LARGE_API XMC_GLOBAL void *xmcRealloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL v
   XMC_GLOBAL void *to = 0;
   size_t old;
   XMC_OWN(heap);
-  if (!ptr)
+  if (!XMC_SIMT && !ptr)
     return xmcMalloc(heap, size);
-  old = size > 0 ? xmcUsableSize(heap, ptr) : 0;
-  if (old)
+  old = size > 0 && ptr ? xmcUsableSize(heap, ptr) : 0;
+  if (old || !ptr) /* on GPUs one malloc serves both: compilers copy it to each place */
     to = xmc_move_block(heap, xmc_caller(), ptr, old, size);
-  if (old && !to)
-    xmc_count_failure(heap, size);
-  else if (to != ptr)
+  if (!to && (old || !ptr)) {
+    if (size > 0 && xmc_heap_is_ours(heap))
+      xmc_count_failure(heap, size);
+  } else if (ptr && to != ptr) {
     xmcFree(heap, ptr); /* what is no block is counted */
+  }
   return to;
 }
 
