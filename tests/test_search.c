@@ -127,7 +127,7 @@ static void part_of_a_run(void **state) {
 }
 
 /* The same for spans: a request of more than a span steps back when somebody takes a page behind its first span. */
-static int taken, gives, counts;
+static int taken, gives, mends, counts;
 static uint32_t accesses, takes; /* which page */
 static void others(void) {
   accesses += view.on || counts; /* not those of a look */
@@ -135,6 +135,8 @@ static void others(void) {
     return;
   if (gives)
     xmc_span_give(view.heap, 0, 1);
+  else if (mends)
+    xmc_span_mend(view.heap, 0, 0);
   else
     taken = xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 0, takes, &(xmc_u64){0});
 }
@@ -176,6 +178,37 @@ static void part_of_the_spans(void **state) {
   assert_true(hidden > 0);
   for (somebody = 0; somebody < 6; somebody++)
     stepped_back(6, 5 * XMC_SPAN_PAGES + 10u, somebody * XMC_SPAN_PAGES);
+}
+
+/* A span without a free page is taken from the index while a page of it comes back; and a request that finds a run free in part takes the
+ * part for a moment, in which somebody else takes the span from the index. In the end the index has what is free. */
+static void the_index_is_mended(void **state) {
+  xmc_u64 seen;
+  int at, reached, part;
+  (void)state;
+  for (part = 0; part < 2; part++)
+    for (at = 0, reached = 1; reached; at++) {
+      look_open(1u << 20, 1, XMC_PAGE_BYTES);
+      while (xmc_span_take(view.heap, 0, 0) != XMC_NONE)
+        ;
+      if (part)
+        xmc_span_give(view.heap, 0, 1u << 4); /* page 5 is in use */
+      steps = at;
+      view.on = 1;
+      gives = !part;
+      mends = part;
+      if (part)
+        assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 1, 4, &seen), 0);
+      else
+        xmc_span_mend(view.heap, 0, 0);
+      view.on = gives = mends = 0;
+      reached = steps < 0;
+      steps = -1;
+      if (!reached && !part)
+        xmc_span_give(view.heap, 0, 1);
+      assert_true((xmc_u32)*xmc_index_word(view.heap, 0, 0) & 1u);
+      look_close();
+    }
 }
 
 /* The index says of a span that it is free, where a page is in use that comes back during the request: in the end it must say so. */
@@ -451,13 +484,19 @@ static void hints_are_mended(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(random_requests),     cmocka_unit_test(slab_takes_the_seat),
-      cmocka_unit_test(part_of_a_run),       cmocka_unit_test(part_of_the_spans),
-      cmocka_unit_test(a_span_comes_back),   cmocka_unit_test(a_run_is_lost),
-      cmocka_unit_test(runs_are_lost),       cmocka_unit_test(places_in_use),
-      cmocka_unit_test(long_runs_and_index), cmocka_unit_test(long_runs_are_forgotten),
-      cmocka_unit_test(lost_runs),           cmocka_unit_test(patience),
-      cmocka_unit_test(hints_are_mended)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(random_requests),
+                                     cmocka_unit_test(slab_takes_the_seat),
+                                     cmocka_unit_test(part_of_a_run),
+                                     cmocka_unit_test(part_of_the_spans),
+                                     cmocka_unit_test(the_index_is_mended),
+                                     cmocka_unit_test(a_span_comes_back),
+                                     cmocka_unit_test(a_run_is_lost),
+                                     cmocka_unit_test(runs_are_lost),
+                                     cmocka_unit_test(places_in_use),
+                                     cmocka_unit_test(long_runs_and_index),
+                                     cmocka_unit_test(long_runs_are_forgotten),
+                                     cmocka_unit_test(lost_runs),
+                                     cmocka_unit_test(patience),
+                                     cmocka_unit_test(hints_are_mended)};
   return run_named(tests, argc, argv);
 }
