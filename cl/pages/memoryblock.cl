@@ -163,7 +163,7 @@ XMC_FN xmc_u32 xmc_span_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 ord
   }
 }
 
-/* Has x 2^order set bits at a multiple of 2^order? Step by step, with less code */
+/* The bit of `order` if xmc_aligned_runs finds a run of it in x, else 0; by a loop, with less code than that has. */
 XMC_FN xmc_u32 xmc_order_in(xmc_u64 x, xmc_u32 order) {
   return (xmc_run_starts(x, 1u << order) & xmc_run_places(1u << order)) ? 1u << order : 0u;
 }
