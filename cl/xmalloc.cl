@@ -119,9 +119,8 @@ XMC_SCALAR_FN XMC_GLOBAL char *xmc_malloc_scalar(XMC_GLOBAL xmcHeap *heap, xmc_u
   return xmc_malloc_alone(heap, me, id, size);
 }
 
-/* Allocates `size` bytes. Returns NULL for size 0, and NULL when no room is left, which is counted (see
- * xmc_heap_stats). Paper 2011, figure 4. */
-XMC_LARGE_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
+/* The whole of xmcMalloc */
+XMC_REST_FN XMC_GLOBAL char *xmc_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   XMC_GLOBAL char *block = 0;
 #if XMC_SIMT
   xmc_u32 cls;
@@ -142,6 +141,20 @@ XMC_LARGE_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) 
   block = xmc_malloc_scalar(heap, xmc_caller(), xmc_work_item(), size);
 #endif
   return block;
+}
+
+/* Allocates `size` bytes. Returns NULL for size 0, and NULL when no room is left, which is counted (see
+ * xmc_heap_stats). Paper 2011, figure 4. */
+XMC_SHORT_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
+#if XMC_SHORT_WAY
+  XMC_GLOBAL char *block = 0;
+  XMC_OWN(heap);
+  if (heap && size - 1u < XMC_MAX_CLASS_BYTES)
+    block = xmc_class_malloc_active(heap, xmc_caller(), xmc_class_of((xmc_u32)size));
+  if (block)
+    return block;
+#endif
+  return xmc_malloc(heap, size);
 }
 
 /* The whole of xmcFree */
@@ -167,7 +180,7 @@ XMC_SCALAR_FN void xmc_block_free_scalar(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, X
 
 /* Frees a block. NULL is a no-op. A pointer that is not the start of a live block (outside the arena, inside a
  * block, freed before) changes nothing and is counted, in every build; the head of this file names the two limits. */
-XMC_LARGE_API void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
+XMC_SHORT_API void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   XMC_OWN(heap);
   xmc_block_free_scalar(heap, xmc_caller(), ptr);
 }

@@ -640,10 +640,12 @@ static inline void xmcCompareHeapStats(const xmc_heap_stats *before, const xmc_h
  * include nothing, or only `#ifndef XMC_XMALLOC_CL`.
  * Build the program with xmcGetBuildOptions(heap), and any options of your own after them. The program serves any
  * heap made with the same properties on the same device and context.
- * If the strings have more than 8 places that allocate (names with "alloc" before a parenthesis), the program gets XMC_CALLS 1: on
- * NVIDIA each large function of the library then stands in it once and is called. It compiles in a fraction of the time, and a pair of
- * malloc and free takes 1.06 to 1.26 times as long, 1.5 times in the benchmark's `churn`. `#define XMC_CALLS 0` (or 1) before the
- * include, or -DXMC_CALLS=0 among the options, decides it otherwise.
+ * NVIDIA's compiler takes seconds for each place of a kernel at which the library stands. If a kernel in the strings has more than 2 places
+ * that allocate (names with "alloc" before a parenthesis), or all of them together more than 8, the program gets XMC_CALLS 1: each
+ * place has the short way of malloc and free, and the rest stands in the program once and is called. It compiles in a quarter of the
+ * time; pairs of malloc and free take 1.0 to 1.2 times as long, and so do mixed sizes. With more than 16 places it gets XMC_CALLS 2: each
+ * place is a call, and pairs take 1.1 to 1.3 times as long, the benchmark's `churn` 1.6. `#define XMC_CALLS 0` (or 1, or 2) before the
+ * include, or -DXMC_CALLS=0 among the options, decides it otherwise. Other devices' programs are as they are with 0.
  * Errors: XMC_INVALID_HEAP, CL_INVALID_VALUE, CL_OUT_OF_HOST_MEMORY, OpenCL's. */
 XMALLOC_EXPORT cl_program xmcCreateProgramWithSource(xmc_heap heap, cl_uint count, const char **strings,
                                                      const size_t *lengths, cl_int *errcode_ret);

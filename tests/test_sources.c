@@ -160,36 +160,46 @@ static void by_macro(test_env *env) {
   clReleaseProgram(b.program);
 }
 
-/* From the ninth place that allocates on the library's calls are calls (XMC_CALLS), unless the program or its options say what they
- * shall be. */
+/* A program with several places that allocate gets XMC_CALLS 1, one with many 2, unless it or its options say what that shall be. */
 static void many_places(test_env *env) {
-  static const char calls[] = "\n#if defined(XMC_CALLS) && XMC_CALLS\n#error \"calls\"\n#endif\n" WHERE;
-  static const char place[] = "// xmcMalloc(heap, 1)\n";
+  static const char calls[] = "\n#ifndef XMC_CALLS\n#define XMC_CALLS 0\n#endif\n#if XMC_CALLS != EXPECTED\n"
+                              "#error \"other calls\"\n#endif\n" WHERE;
+  static const char place[] = "// xmcMalloc(heap, 1)\n", kernel[] = "// __kernel void my_alloc(void)\n";
   static const struct {
     const char *first, *options;
-    int places, are_calls;
+    int places, each, expected; /* each: so many in a kernel */
   } programs[] = {
-      {"#include \"xmalloc.cl\"\n", "", 8, 0},
-      {"#include \"xmalloc.cl\"\n", "", 9, 1},
-      {"", "", 8, 0},
-      {"", "", 9, 1},
-      {"#include \"xmalloc.cl\"\n// malloc (1), MY_Allocator(1), xmc_malloc(1), alloc\n", "", 5, 0},
-      {"#include \"xmalloc.cl\"\n// malloc (1), MY_Allocator(1), xmc_malloc(1), alloc\n", "", 6, 1},
-      {"#define XMC_CALLS 0\n#include \"xmalloc.cl\"\n", "", 9, 0},
-      {"#include \"xmalloc.cl\"\n", " -DXMC_CALLS=0", 9, 0},
-      {"#include \"xmalloc.cl\"\n", " -DXMC_CALLS=1", 1, 1}};
+      {"#include \"xmalloc.cl\"\n", "", 2, 2, 0},
+      {"#include \"xmalloc.cl\"\n", "", 3, 3, 1},
+      {"#include \"xmalloc.cl\"\n", "", 8, 2, 0},
+      {"#include \"xmalloc.cl\"\n", "", 9, 1, 1},
+      {"#include \"xmalloc.cl\"\n", "", 16, 16, 1},
+      {"#include \"xmalloc.cl\"\n", "", 17, 2, 2},
+      {"", "", 2, 2, 0},
+      {"", "", 3, 3, 1},
+      {"", "", 17, 3, 2},
+      {"#include \"xmalloc.cl\"\n// malloc (1), alloc, (Alloc), a lloc(1)\n", "", 1, 3, 0},
+      {"#include \"xmalloc.cl\"\n// malloc (1), MY_Allocator(1), alloc, alloc_(1)\n", "", 0, 3, 1},
+      {"#include \"xmalloc.cl\"\n// kernel __attribute__((x(1))) void alloc(1) { alloc(1); alloc(1); }\n", "",
+       0, 3, 0},
+      {"#define XMC_CALLS 0\n#include \"xmalloc.cl\"\n", "", 17, 9, 0},
+      {"#include \"xmalloc.cl\"\n", " -DXMC_CALLS=0", 17, 9, 0},
+      {"#include \"xmalloc.cl\"\n", " -DXMC_CALLS=2", 1, 1, 2}};
   xmc_heap heap = test_heap(env, 8 << 20);
   size_t i;
   int n;
   for (i = 0; i < sizeof programs / sizeof *programs; i++) {
-    char text[4096];
+    char text[4096], options[64];
     built b;
     snprintf(text, sizeof text, "%s", programs[i].first);
-    for (n = 0; n < programs[i].places; n++)
+    for (n = 0; n < programs[i].places; n++) {
+      strcat(text, n % programs[i].each == 0 ? kernel : "");
       strcat(text, place);
+    }
     strcat(text, calls);
-    b = build_text(env, heap, text, programs[i].options);
-    if ((b.status != CL_SUCCESS) != programs[i].are_calls)
+    snprintf(options, sizeof options, " -DEXPECTED=%d%s", programs[i].expected, programs[i].options);
+    b = build_text(env, heap, text, options);
+    if (b.status != CL_SUCCESS)
       fail_msg("program %d: %s", (int)i, b.log);
     clReleaseProgram(b.program);
   }

@@ -74,6 +74,40 @@ XMC_PART_FN XMC_GLOBAL char *xmc_class_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc
   return at != XMC_NONE - 1u ? xmc_block_at(heap, view->data, cls, id, at) : 0;
 }
 
+#if XMC_SHORT_WAY
+/* A block of the class out of the caller's active Superblock, or 0: then the whole way begins anew, and looks there again. */
+XMC_FN XMC_GLOBAL char *xmc_class_malloc_active(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
+  xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, cls));
+  xmc_u32 rank = xmc_lanes_below(group), want = xmc_lanes_count(group), id, take;
+  xmc_u64 active, w, used;
+  xmc_view view;
+  xmc_view_read(heap, cls, &view);
+  if (!view.count || (XMC_LOOKS_FIRST && !view.ours))
+    return 0;
+  active = xmc_load_relaxed64(&xmc_fifo_number(heap, xmc_view_fifo(view, me))->active);
+  id = xmc_active_id(active);
+  if (want == 32u && XMC_LANES_ARE_32 && xmc_class_is_full(cls)) { /* all of it, or nothing */
+    if (rank == 0 && id != XMC_NONE) {
+      XMC_AFRESH(id);
+      used = xmc_word_make(cls, 32u, 0) | XMC_WORD_LISTED | XMC_WORD_SEATED;
+      w = xmc_cas_acquire64(xmc_word_at(heap, view.words, id), used | 0xffffffffu, used);
+      id = w == (used | 0xffffffffu) ? xmc_full_place(cls, id) : XMC_NONE;
+    } else {
+      id = XMC_NONE;
+    }
+    id = xmc_full_shuffle32(group, id, 0);
+    return id != XMC_NONE ? (XMC_GLOBAL char *)heap + ((xmc_u64)view.data << 4) +
+                                ((xmc_u64)id << XMC_FULL_SHIFT) + rank * xmc_class_bytes(cls)
+                          : 0;
+  }
+  w = xmc_word_guess(cls, id) | XMC_WORD_SEATED;
+  take = xmc_group_claim(heap, view, cls, group, active, rank == 0, xmc_word_free(w), &w, &id);
+  if (!take && id) /* the guess was wrong, and now the first lane knows */
+    take = xmc_group_claim(heap, view, cls, group, active, rank == 0, xmc_word_available(w, cls), &w, &id);
+  return rank < xmc_popcount32(take) ? xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank)) : 0;
+}
+#endif
+
 /* A block of the class, or 0 when the caller's FIFO, its slab and the pages have none. view.count > 0 */
 XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view,
                                              xmc_u32 cls) {

@@ -132,9 +132,9 @@ typedef uint64_t xmc_u64;
 #define XMC_LARGE_API XMC_CALL_FN
 #endif
 #endif
-/* Public functions with much code. With XMC_CALLS 1 they stand in a program once on NVIDIA, and each place that needs one calls it:
- * otherwise its compiler puts them into the first places of each kernel. A program with many such places so compiles in a third of the
- * time or less, and what the calls themselves take longer is in bench/performance.md. */
+/* Public functions with much code. With XMC_CALLS they stand in a program once on NVIDIA, and each place that needs one calls it:
+ * otherwise its compiler puts them into the first places of each kernel, and takes three times as long or more for several of them. With
+ * XMC_CALLS 1 the short way of malloc and free stays in each place (XMC_SHORT_WAY in platform.h), with 2 all is called. */
 #ifndef XMC_LARGE_API
 #define XMC_LARGE_API XMC_API
 #endif

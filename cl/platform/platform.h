@@ -160,6 +160,24 @@
 #define XMC_CALL_FN static __attribute__((noinline, unused))
 #endif
 #endif
+/* With XMC_CALLS 1 each place on NVIDIA has what most requests and frees need: a claim of the active Superblock, and a release. The rest is
+ * called, and so stands in a program once. Pairs of malloc and free take the time that they take with all of it in place; a request that
+ * the active Superblock cannot serve begins anew in the rest (bench/experiments.md).
+ * XMC_SHORT_API: public functions that are such a short way; XMC_REST_FN: what is behind it. */
+#ifndef XMC_SHORT_WAY
+#if XMC_SIMT && XMC_NVIDIA && defined(XMC_CALLS) && XMC_COALESCING == XMC_COALESCE_CLASS && !XMC_DEBUG
+#define XMC_SHORT_WAY (XMC_CALLS == 1)
+#else
+#define XMC_SHORT_WAY 0
+#endif
+#endif
+#if XMC_SHORT_WAY
+#define XMC_SHORT_API XMC_API
+#define XMC_REST_FN XMC_CALL_FN
+#else
+#define XMC_SHORT_API XMC_LARGE_API
+#define XMC_REST_FN XMC_FN
+#endif
 /* A part of one other function, which stands by itself for its readers only: compilers must put it there. */
 #define XMC_PART_FN static inline __attribute__((always_inline))
 /* Stands behind XMC_API or XMC_FN of a function that takes a pointer to a kernel's __local variable: on CPU devices compilers must put

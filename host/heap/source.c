@@ -108,8 +108,10 @@ static const char *const xmc_parts[][2] = {{"xmalloc.cl", xmc_source_library},
                                            {"xmalloc_std.h", xmc_source_std}};
 enum { XMC_PARTS = sizeof xmc_parts / sizeof *xmc_parts };
 
-/* A program with more places that allocate gets XMC_CALLS (arena.h), unless it defines that itself or its options do. */
-enum { XMC_MANY_PLACES = 8 };
+/* A program in which one kernel has more places that allocate than XMC_FEW_PLACES, or all together more than XMC_SOME_PLACES, gets
+ * XMC_CALLS 1, one with more than XMC_MANY_PLACES gets 2 (arena.h), unless it defines that itself or its options do. Compilers take
+ * longer for the second place of a kernel than for the first one, and as long for one place in each of several kernels. */
+enum { XMC_FEW_PLACES = 2, XMC_SOME_PLACES = 8, XMC_MANY_PLACES = 16 };
 
 /* What a line includes, from the first character behind the directive's name; NULL if it is no such directive */
 static const char *xmc_included(const char *line) {
@@ -149,12 +151,12 @@ static void xmc_add_line_number(xmc_text *text, unsigned long line) {
   xmc_text_add(text, back, (size_t)n);
 }
 
-/* `many`: the program has more than XMC_MANY_PLACES. */
-static void xmc_add_library(xmc_text *text, int parts, int many, unsigned long next_line) {
-  static const char calls[] = "#ifndef XMC_CALLS\n#define XMC_CALLS 1\n#endif\n";
-  int part;
-  if (many)
-    xmc_text_add(text, calls, sizeof calls - 1);
+/* `calls`: the program's XMC_CALLS. */
+static void xmc_add_library(xmc_text *text, int parts, int calls, unsigned long next_line) {
+  char define[64];
+  int part, n = snprintf(define, sizeof define, "#ifndef XMC_CALLS\n#define XMC_CALLS %d\n#endif\n", calls);
+  if (calls)
+    xmc_text_add(text, define, (size_t)n);
   for (part = 0; part < parts; part++) /* The analyzer takes the addresses in xmc_parts for unset. */
     xmc_text_add(text, xmc_parts[part][1], strlen(xmc_parts[part][1])); /* NOLINT(clang-analyzer-core.*) */
   xmc_add_line_number(text, next_line);
@@ -177,21 +179,48 @@ static void xmc_add_advice(xmc_text *text, const char *macro, unsigned long line
   xmc_add_line_number(text, line);
 }
 
-/* Has the text more than XMC_MANY_PLACES places that allocate, that is, names with "alloc" or "Alloc" in them before a parenthesis? It is
- * read as it stands, comments and macros too. */
-static int xmc_has_many_places(const char *text) {
-  unsigned places = 0;
-  const char *at;
-  for (at = strstr(text, "lloc"); at; at = strstr(at, "lloc")) {
-    int ours = at > text && (at[-1] == 'a' || at[-1] == 'A');
-    while (isalnum((unsigned char)*at) || *at == '_')
-      at++;
-    places += ours && at[strspn(at, " \t")] == '(';
-  }
-  return places > XMC_MANY_PLACES;
+/* Is the word from `at` to `end` this one? */
+static int xmc_is_word(const char *at, const char *end, const char *word) {
+  return strlen(word) == (size_t)(end - at) && memcmp(at, word, (size_t)(end - at)) == 0;
 }
 
-static void xmc_expand_lines(xmc_text *out, const char *source, size_t bytes, int many, int *found) {
+static unsigned xmc_names_allocation(const char *at, const char *end) {
+  for (; at + 5 <= end; at++)
+    if ((*at == 'a' || *at == 'A') && memcmp(at + 1, "lloc", 4) == 0)
+      return 1;
+  return 0;
+}
+
+/* XMC_CALLS for the text, by its places that allocate: names with "alloc" or "Alloc" in them before a parenthesis, other than kernels' own.
+ * A kernel goes from the words `kernel` and `void` to the next such two. The text is read as it stands, comments and macros too. */
+static int xmc_calls_for(const char *text) {
+  enum { XMC_NO_KERNEL, XMC_KERNEL, XMC_KERNEL_NAME } next = XMC_NO_KERNEL;
+  unsigned all = 0, here = 0, most = 0;
+  unsigned allocates;
+  const char *at = text, *end;
+  for (; *at; at = end) {
+    for (end = at; isalnum((unsigned char)*end) || *end == '_'; end++)
+      ;
+    if (end == at) {
+      end++;
+    } else if (xmc_is_word(at, end, "kernel") || xmc_is_word(at, end, "__kernel")) {
+      next = XMC_KERNEL;
+    } else if (next == XMC_KERNEL && xmc_is_word(at, end, "void")) {
+      next = XMC_KERNEL_NAME;
+      here = 0;
+    } else if (next == XMC_KERNEL_NAME) {
+      next = XMC_NO_KERNEL;
+    } else if (end[strspn(end, " \t")] == '(') {
+      allocates = xmc_names_allocation(at, end);
+      all += allocates;
+      here += allocates;
+    }
+    most = here > most ? here : most;
+  }
+  return all > XMC_MANY_PLACES ? 2 : most > XMC_FEW_PLACES || all > XMC_SOME_PLACES ? 1 : 0;
+}
+
+static void xmc_expand_lines(xmc_text *out, const char *source, size_t bytes, int calls, int *found) {
   const char *p = source, *end = source + bytes, *next, *file;
   unsigned long line = 1, lines = 0;
   xmc_text text = {0};
@@ -204,7 +233,7 @@ static void xmc_expand_lines(xmc_text *out, const char *source, size_t bytes, in
     parts = file ? xmc_included_parts(file) : 0;
     if (parts) {
       *found = 1;
-      xmc_add_library(out, parts, many, line + lines);
+      xmc_add_library(out, parts, calls, line + lines);
       continue;
     }
     if (file && (isalpha((unsigned char)*file) || *file == '_'))
@@ -227,17 +256,17 @@ static void xmc_add_string(xmc_text *text, const char *string, size_t length) {
 char *xmc_expand_source(cl_uint count, const char **strings, const size_t *lengths) {
   xmc_text user = {0}, out = {0};
   cl_uint i;
-  int found, many;
+  int found, calls;
   xmc_text_add(&user, "", 0);
   for (i = 0; i < count; i++)
     xmc_add_string(&user, strings[i], lengths ? lengths[i] : 0);
   if (!user.failed) {
     xmc_text_add(&out, "", 0);
-    many = xmc_has_many_places(user.at);
-    xmc_expand_lines(&out, user.at, user.used, many, &found);
+    calls = xmc_calls_for(user.at);
+    xmc_expand_lines(&out, user.at, user.used, calls, &found);
     if (!found) {
       xmc_text whole = {0};
-      xmc_add_library(&whole, 1, many, 1);
+      xmc_add_library(&whole, 1, calls, 1);
       xmc_text_add(&whole, out.at ? out.at : "", out.used);
       whole.failed |= out.failed;
       free(out.at);
