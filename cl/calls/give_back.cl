@@ -70,8 +70,8 @@ XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
  * others may look for always does, which all FIFOs together could keep from them: wide ones, and in small heaps all pages that
  * are no slab's; and what the slot finds again at a place of its own. */
 XMC_REST_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
-                                    xmc_u32 id, xmc_u64 used, xmc_u32 fifo, xmc_u32 hint, xmc_u32 own,
-                                    xmc_u64 active) {
+                                         xmc_u32 id, xmc_u64 used, xmc_u32 fifo, xmc_u32 hint, xmc_u32 own,
+                                         xmc_u64 active) {
   XMC_AFRESH64(heap);
   xmc_u64 w;
   own = XMC_OWN_PLACES ? own : 0;
