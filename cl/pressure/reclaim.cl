@@ -173,10 +173,11 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   xmc_claim claim;
   xmc_seat seat;
   xmc_seat_none(&seat);
-  if (search == XMC_SEARCH_USED)
+  if (XMC_SEARCH_IS_USED(search))
     xmc_room_sample(heap, xmc_any_number(me));
   XMC_ROLLED
-  for (step = 0; step < (xmc_search_turns(search) == XMC_SEARCH_USED ? XMC_STEP_LARGER : XMC_STEPS); step++) {
+  for (step = 0; step < (XMC_SEARCH_IS_USED(xmc_search_turns(search)) ? XMC_STEP_LARGER : XMC_STEPS);
+       step++) {
     XMC_AFRESH(cls);
     XMC_AFRESH(step);
     claim = 0;
@@ -184,12 +185,12 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
       /* A million requests that find nothing must not all seem to hold something. */
       if (xmc_index_find(heap, 0, 0) == XMC_NONE)
         continue;
-      if (search == XMC_SEARCH_USED) {
+      if (XMC_SEARCH_IS_USED(search)) {
         xmc_room_look(heap, xmc_any_number(me));
         if (xmc_scarce_look(heap)) /* else nobody searches who has to be told */
           search |= XMC_SEARCH_SAYS;
       }
-      if (search != XMC_SEARCH_USED)
+      if (!XMC_SEARCH_IS_USED(search))
         xmc_flux_begin(heap); /* of a whole Superblock for a few blocks */
       claim = xmc_last_carve(heap, me, cls, want);
     } else if (step != XMC_STEP_SLABS || xmc_class_is_small(cls)) {
@@ -199,7 +200,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
       XMC_AFRESH(cls);
       XMC_AFRESH(step);
       XMC_AFRESH(search);
-      if (!claim && search != XMC_SEARCH_USED)
+      if (!claim && !XMC_SEARCH_IS_USED(search))
         claim = xmc_steal(heap, me, xmc_step_begin(step, cls), xmc_step_end(step, cls, search),
                           step == XMC_STEP_SLABS ? 1u : want);
     }
@@ -207,7 +208,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     XMC_AFRESH(step);
     if (claim && xmc_class_is_small(cls) && (step == XMC_STEP_SLABS || step == XMC_STEP_CARVE)) /* a place */
       claim = xmc_slab_start(heap, me, xmc_words(heap), cls, want, claim, seat);
-    if (step == XMC_STEP_CARVE && search != XMC_SEARCH_USED)
+    if (step == XMC_STEP_CARVE && !XMC_SEARCH_IS_USED(search))
       xmc_flux_end(heap, claim != 0);
     if (claim)
       return claim;

@@ -22,6 +22,8 @@ typedef xmc_u32 xmc_search;
 #define XMC_SEARCH_FAILED 0xfeu /* nothing was found for the last time */
 XMC_FN xmc_u32 xmc_search_turns(xmc_search search) { return search & 0xffu; }
 XMC_FN int xmc_search_is_choosy(xmc_search search) { return xmc_search_turns(search) < XMC_CHOOSY_TURNS; }
+/* Does it look for used memory? Not on CPU devices, whose compilers so leave that out. */
+#define XMC_SEARCH_IS_USED(search) (XMC_SIMT && (search) == XMC_SEARCH_USED)
 /* How a search for a class begins. In an unbuffered heap each request begins one: there the first look is a short one. */
 XMC_FN xmc_search xmc_search_start(XMC_GLOBAL xmcHeap *heap) {
   return XMC_SIMT && xmc_heap_slots(heap) && !(xmc_scarce_near(heap) & XMC_SCARCE_NOW) ? XMC_SEARCH_USED : 0;
@@ -89,8 +91,8 @@ XMC_COLD_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
 XMC_COLD_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end, xmc_u32 want,
                                  xmc_search search) {
   xmc_u32 item = XMC_NONE, pages;
-  xmc_u32 looks = 2u * (search == XMC_SEARCH_USED ? XMC_USED_LOOKS
-                                                  : 1u); /* odd: the item's bit is cleared, another look */
+  xmc_u32 looks = 2u * (XMC_SEARCH_IS_USED(search) ? XMC_USED_LOOKS
+                                                   : 1u); /* odd: the item's bit is cleared, another look */
   xmc_claim claim;
   int parked;
   XMC_AFRESH64(heap);
@@ -118,7 +120,7 @@ XMC_COLD_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
       return claim;
     }
     looks--;
-    if (!looks && (search == XMC_SEARCH_USED || xmc_search_is_choosy(search)))
+    if (!looks && (XMC_SEARCH_IS_USED(search) || xmc_search_is_choosy(search)))
       return 0;
     looks = looks ? looks : 2u;
   }
