@@ -645,7 +645,8 @@ static inline void xmcCompareHeapStats(const xmc_heap_stats *before, const xmc_h
  * place has the short way of malloc and free, and the rest stands in the program once and is called. It compiles in a quarter of the
  * time; pairs of malloc and free take 1.0 to 1.2 times as long, and so do mixed sizes. With more than 16 places it gets XMC_CALLS 2: each
  * place is a call, and pairs take 1.1 to 1.3 times as long, the benchmark's `churn` 1.6. `#define XMC_CALLS 0` (or 1, or 2) before the
- * include, or -DXMC_CALLS=0 among the options, decides it otherwise. Other devices' programs are as they are with 0.
+ * include, or -DXMC_CALLS=0 among the options, decides it otherwise; where no string includes the library, only the option does. Other
+ * devices' programs are as they are with 0.
  * Errors: XMC_INVALID_HEAP, CL_INVALID_VALUE, CL_OUT_OF_HOST_MEMORY, OpenCL's. */
 XMALLOC_EXPORT cl_program xmcCreateProgramWithSource(xmc_heap heap, cl_uint count, const char **strings,
                                                      const size_t *lengths, cl_int *errcode_ret);

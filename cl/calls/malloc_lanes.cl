@@ -82,7 +82,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_active(XMC_GLOBAL xmcHeap *heap, xmc_u3
   xmc_u64 active, w, used;
   xmc_view view;
   xmc_view_read(heap, cls, &view);
-  if (!view.count || (XMC_LOOKS_FIRST && !view.ours))
+  if ((XMC_LOOKS_FIRST && !view.ours) || !view.count)
     return 0;
   active = xmc_load_relaxed64(&xmc_fifo_number(heap, xmc_view_fifo(view, me))->active);
   id = xmc_active_id(active);

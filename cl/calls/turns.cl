@@ -10,7 +10,7 @@ XMC_COLD_FN xmc_claim xmc_last_turn(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
                                     xmc_search *search) {
   XMC_AFRESH64(heap);
   xmc_claim claim;
-  if (*search && !XMC_SEARCH_IS_USED(*search)) /* the first turn is not the last one, whatever moves */
+  if (!XMC_SEARCH_IS_USED(*search) && *search) /* the first turn is not the last one, whatever moves */
     *search = xmc_search_begins(heap, *search);
   claim = xmc_last_claim(heap, me, cls, want, *search);
   if (claim)

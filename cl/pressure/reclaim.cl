@@ -200,7 +200,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
       XMC_AFRESH(cls);
       XMC_AFRESH(step);
       XMC_AFRESH(search);
-      if (!claim && !XMC_SEARCH_IS_USED(search))
+      if (!XMC_SEARCH_IS_USED(search) && !claim)
         claim = xmc_steal(heap, me, xmc_step_begin(step, cls), xmc_step_end(step, cls, search),
                           step == XMC_STEP_SLABS ? 1u : want);
     }
@@ -208,7 +208,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     XMC_AFRESH(step);
     if (claim && xmc_class_is_small(cls) && (step == XMC_STEP_SLABS || step == XMC_STEP_CARVE)) /* a place */
       claim = xmc_slab_start(heap, me, xmc_words(heap), cls, want, claim, seat);
-    if (step == XMC_STEP_CARVE && !XMC_SEARCH_IS_USED(search))
+    if (!XMC_SEARCH_IS_USED(search) && step == XMC_STEP_CARVE)
       xmc_flux_end(heap, claim != 0);
     if (claim)
       return claim;

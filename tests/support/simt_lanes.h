@@ -22,7 +22,12 @@ XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
   return simt_random();
 }
 XMC_FN xmc_u32 xmc_lane(void) { return simt_number() % SIMT_LANES; }
-#define xmc_lanes_matching(key) ((xmc_lanes)simt_matching(__func__, key))
+/* Each place in the source is one of the program: lanes at two places of one function are not together. */
+#define xmc_lanes_matching(key) \
+  __extension__({ \
+    static char simt_place; \
+    (xmc_lanes) simt_matching(&simt_place, key); \
+  })
 XMC_FN xmc_u32 xmc_lanes_count(xmc_lanes m) { return (xmc_u32)__builtin_popcountll(m); }
 XMC_FN xmc_u32 xmc_lanes_below(xmc_lanes m) {
   return xmc_lanes_count(m & (((xmc_lanes)1 << xmc_lane()) - 1u));
