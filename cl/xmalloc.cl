@@ -145,17 +145,19 @@ XMC_REST_FN XMC_GLOBAL char *xmc_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
 
 /* Allocates `size` bytes. Returns NULL for size 0, and NULL when no room is left, which is counted (see
  * xmc_heap_stats). Paper 2011, figure 4. */
-XMC_SHORT_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
 #if XMC_SHORT_WAY
+XMC_SHORT_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   XMC_GLOBAL char *block = 0;
   XMC_OWN(heap);
   if (heap && size - 1u < XMC_MAX_CLASS_BYTES)
     block = xmc_class_malloc_active(heap, xmc_caller(), xmc_class_of((xmc_u32)size));
-  if (block)
-    return block;
-#endif
+  return block ? block : xmc_malloc(heap, size);
+}
+#else
+XMC_SHORT_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   return xmc_malloc(heap, size);
 }
+#endif
 
 /* The whole of xmcFree */
 XMC_HOT_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr) {

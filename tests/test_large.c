@@ -247,7 +247,7 @@ static void open_end(uint32_t i) {
   all_lanes(get_blocks);
   all_lanes(check_blocks);
   all_lanes(free_blocks);
-  all_lanes(get_blocks); /* by the short way of a whole sub-group, now that the slots have hints */
+  all_lanes(get_blocks); /* by the way of whole sub-groups, now that the slots have hints */
   all_lanes(check_blocks);
 }
 static void free_runs(void) {

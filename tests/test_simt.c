@@ -274,9 +274,9 @@ static void active_ones_stay(void **state) {
   }
 }
 
-/* Whole sub-groups, each of whose requests is for one size, and which free what others took: most are served the short way
+/* Whole sub-groups, each of whose requests is for one size, and which free what others took: most are served by the way of whole sub-groups
  * (cl/calls/full_group.cl), side by side in the lanes' order. On heaps with a FIFO for each sub-group, and with places of the slots' own;
- * on one that is used up in between, so that searches watch what the short way takes from. */
+ * on one that is used up in between, so that searches watch what that way takes from. */
 static void take(uint32_t number, void *data) {
   static const uint32_t sizes[] = {16, 64,  480,   512,  40,  4096,  256, 16384,
                                    8,  448, 32768, 1024, 128, 65536, 8192};
@@ -356,7 +356,7 @@ static void full_groups(void **state) {
   (void)state;
   full(0);
 }
-/* In a sub-group of 64 two groups of 32 ask at the same time: neither is served the short way, which is for all lanes. */
+/* In a sub-group of 64 two groups of 32 ask at the same time: neither is served by the way of whole sub-groups, which is for all lanes. */
 static void full_halves(void **state) {
   (void)state;
   if (SIMT_LANES == 32u)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A whole Superblock for a whole sub-group: 32 lanes that want the same class get its 32 blocks, the n-th lane the n-th.
- * That is what most requests of most kernels come to, so it has a short way of its own in front of the general one
+ * That is what most requests of most kernels come to, so it has a way of its own in front of the general one
  * (coalesce.cl). It looks where that would, in the same order,
  *
  *   active Superblock, wholly free      one CAS takes all of it

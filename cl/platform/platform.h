@@ -161,8 +161,8 @@
 #endif
 #endif
 /* With XMC_CALLS 1 each place on NVIDIA has what most requests and frees need: a claim of the active Superblock, and a release. The rest is
- * called, and so stands in a program once. Pairs of malloc and free take the time that they take with all of it in place; a request that
- * the active Superblock cannot serve begins anew in the rest (bench/experiments.md).
+ * called, and so stands in a program once. A request that the active Superblock cannot serve begins anew in the rest, and so pays
+ * twice; bench/performance.md has the figures.
  * XMC_SHORT_API: public functions that are such a short way; XMC_REST_FN: what is behind it. */
 #ifndef XMC_SHORT_WAY
 #if XMC_SIMT && XMC_NVIDIA && defined(XMC_CALLS) && XMC_COALESCING == XMC_COALESCE_CLASS && !XMC_DEBUG

@@ -109,9 +109,21 @@ static const char *const xmc_parts[][2] = {{"xmalloc.cl", xmc_source_library},
 enum { XMC_PARTS = sizeof xmc_parts / sizeof *xmc_parts };
 
 /* A program in which one kernel has more places that allocate than XMC_FEW_PLACES, or all together more than XMC_SOME_PLACES, gets
- * XMC_CALLS 1, one with more than XMC_MANY_PLACES gets 2 (arena.h), unless it defines that itself or its options do. Compilers take
- * longer for the second place of a kernel than for the first one, and as long for one place in each of several kernels. */
+ * XMC_CALLS 1, one with more than XMC_MANY_PLACES gets 2 (arena.h), unless it defines that itself or its options do. NVIDIA's
+ * compiler takes far longer for the second place of a kernel than for the first one; to it, places of different kernels are first ones. */
 enum { XMC_FEW_PLACES = 2, XMC_SOME_PLACES = 8, XMC_MANY_PLACES = 16 };
+
+/* Behind the word that begins here, if one does */
+static const char *xmc_word_end(const char *at) {
+  while (isalnum((unsigned char)*at) || *at == '_')
+    at++;
+  return at;
+}
+
+/* Is the word from `at` to `end` this one? */
+static int xmc_is_word(const char *at, const char *end, const char *word) {
+  return strlen(word) == (size_t)(end - at) && memcmp(at, word, (size_t)(end - at)) == 0;
+}
 
 /* What a line includes, from the first character behind the directive's name; NULL if it is no such directive */
 static const char *xmc_included(const char *line) {
@@ -122,11 +134,9 @@ static const char *xmc_included(const char *line) {
   if (*line++ != '#')
     return NULL;
   name = line + strspn(line, " \t\v\f");
-  for (behind = name; isalnum((unsigned char)*behind) || *behind == '_'; behind++)
-    ;
+  behind = xmc_word_end(name);
   for (i = 0; i < sizeof directives / sizeof *directives; i++)
-    if (strlen(directives[i]) == (size_t)(behind - name) &&
-        memcmp(name, directives[i], (size_t)(behind - name)) == 0)
+    if (xmc_is_word(name, behind, directives[i]))
       return behind + strspn(behind, " \t\v\f");
   return NULL;
 }
@@ -179,11 +189,7 @@ static void xmc_add_advice(xmc_text *text, const char *macro, unsigned long line
   xmc_add_line_number(text, line);
 }
 
-/* Is the word from `at` to `end` this one? */
-static int xmc_is_word(const char *at, const char *end, const char *word) {
-  return strlen(word) == (size_t)(end - at) && memcmp(at, word, (size_t)(end - at)) == 0;
-}
-
+/* Has the word from `at` to `end` "alloc" or "Alloc" in it? */
 static unsigned xmc_names_allocation(const char *at, const char *end) {
   for (; at + 5 <= end; at++)
     if ((*at == 'a' || *at == 'A') && memcmp(at + 1, "lloc", 4) == 0)
@@ -199,8 +205,7 @@ static int xmc_calls_for(const char *text) {
   unsigned allocates;
   const char *at = text, *end;
   for (; *at; at = end) {
-    for (end = at; isalnum((unsigned char)*end) || *end == '_'; end++)
-      ;
+    end = xmc_word_end(at);
     if (end == at) {
       end++;
     } else if (xmc_is_word(at, end, "kernel") || xmc_is_word(at, end, "__kernel")) {
