@@ -80,18 +80,17 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_any_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
   return xmc_small_malloc(heap, me, cls, (xmc_u32)size);
 }
 
-/* Frees what begins no Basicblock: a Memoryblock, a compartment, or nothing. */
-XMC_CALL_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr) {
-  XMC_AFRESH64(heap);
-  xmc_place place; /* looked up again: as an argument it would take a stack frame */
-  xmc_u64 header = 0;
-  if (!xmc_find_block(heap, ptr, &place)) {
-    if (place.rest == 0 && place.cls == XMC_CLASS_MEMORYBLOCK) {
-      xmc_memoryblock_release(heap, xmc_id_page(place.id));
-      return;
-    }
-    header = xmc_compartment_find(heap, place, ptr);
+/* Frees what begins no Basicblock: the Memoryblock at `page`, if that is not XMC_NONE; else a compartment, or nothing. That is looked up
+ * again: a place as an argument would take a stack frame. */
+XMC_CALL_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr, xmc_u32 page) {
+  xmc_place place;
+  xmc_u64 header;
+  if (page != XMC_NONE) {
+    xmc_memoryblock_release(heap, page);
+    return;
   }
+  XMC_AFRESH64(heap);
+  header = xmc_find_block(heap, ptr, &place) ? 0 : xmc_compartment_find(heap, place, ptr);
   if (header)
     xmc_compartment_free(heap, me, place, (XMC_GLOBAL char *)ptr, header);
   else
@@ -171,8 +170,8 @@ XMC_HOT_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL 
     xmc_map_view_read(heap, &view);
   if (xmc_find(heap, view, ptr, &place))
     xmc_class_free(heap, me, view.words, place);
-  else if (xmc_heap_is_ours(heap))
-    xmc_other_free(heap, me, ptr);
+  else if (view.ours)
+    xmc_other_free(heap, me, ptr, xmc_memoryblock_page(place));
 }
 
 /* As xmc_malloc_scalar. */

@@ -126,6 +126,11 @@ XMC_FN int xmc_find_block(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr, 
   return xmc_find(heap, view, ptr, place);
 }
 
+/* The page of the Memoryblock that begins there, or XMC_NONE */
+XMC_FN xmc_u32 xmc_memoryblock_page(xmc_place place) {
+  return place.rest == 0 && place.cls == XMC_CLASS_MEMORYBLOCK ? xmc_id_page(place.id) : XMC_NONE;
+}
+
 XMC_FN xmc_u64 xmc_arena_offset(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) {
   return (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap);
 }

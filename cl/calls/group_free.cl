@@ -143,7 +143,7 @@ XMC_GROUP_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 a
       if (!ptr)
         continue;
       if (!xmc_find(heap, view, ptr, &place)) {
-        xmc_other_free(heap, me, ptr); /* a Memoryblock, a compartment or a bad pointer */
+        xmc_other_free(heap, me, ptr, xmc_memoryblock_page(place));
         continue;
       }
       part = &parts[place.cls];
