@@ -34,8 +34,8 @@ XMC_COLD_FN void xmc_room_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
 }
 
 /* The same for one caller in 64: `any` says which, by another product than that which chooses the span, or few spans would ever be
- * looked at. No sample is taken by 0, which is what xmc_carve has when it got nothing: it would choose the first span each time. Not for
- * the path of a free: a look there makes some kernels a fifth slower (bench/experiments.md). */
+ * looked at. No sample is taken by 0, which is what xmc_carve has when it got nothing: it would choose the first span each time. One in 16
+ * makes kernels of mixed sizes 6 % slower, and a look in the path of a free some kernels a fifth (bench/experiments.md). */
 XMC_FN void xmc_room_sample(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
   if (XMC_SIMT && any && !(any * 0x85ebca6bu >> 26))
     xmc_room_look(heap, any);
