@@ -33,11 +33,18 @@ XMC_COLD_FN void xmc_room_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
   }
 }
 
-/* The same for one caller in 64: `any` says which, by another product than that which chooses the span, or few spans would ever be
- * looked at. No sample is taken by 0, which is what xmc_carve has when it got nothing: it would choose the first span each time. One in 16
- * makes kernels of mixed sizes 6 % slower, and a look in the path of a free some kernels a fifth (bench/experiments.md). */
+/* From so many pages on, 3.5 GiB, a GPU's heap is large: slots may keep more for themselves (xmc_stays_whole, xmc_carve_order). */
+#ifndef XMC_MANY_PAGES
+#define XMC_MANY_PAGES 0x38000u
+#endif
+
+/* The same for one caller in 16, and in heaps of at least XMC_MANY_PAGES for one in 64: there one in 16 makes kernels of mixed sizes 6 % slower, and
+ * in small heaps a mean over so many more new Superblocks would follow too late (bench/experiments.md). `any` says which callers, by another
+ * product than that which chooses the span, or few spans would ever be looked at. No sample is taken by 0, which is what xmc_carve has when
+ * it got nothing: it would choose the first span each time. Not for the path of a free: a look there makes some kernels a fifth slower. */
 XMC_FN void xmc_room_sample(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
-  if (XMC_SIMT && any && !(any * 0x85ebca6bu >> 26))
+  xmc_u32 one = any * 0x85ebca6bu;
+  if (XMC_SIMT && any && !(one >> 28) && (!(one >> 26) || xmc_heap_present(heap) < XMC_MANY_PAGES))
     xmc_room_look(heap, any);
 }
 #endif

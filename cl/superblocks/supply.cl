@@ -187,11 +187,8 @@ XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32
 
 /* Does a Superblock that is wholly free stay where it is listed, with the word w? Of one page, yes; of two, in large heaps;
  * larger ones where they are active, and as long as room is not scarce: all rings of a large GPU together would keep most
- * of the heap. So would the active ones of the largest classes, and in heaps of less than XMC_MANY_PAGES, 3.5 GiB, all that are
+ * of the heap. So would the active ones of the largest classes, and in heaps of less than XMC_MANY_PAGES all that are
  * larger than a page. */
-#ifndef XMC_MANY_PAGES
-#define XMC_MANY_PAGES 0x38000u
-#endif
 XMC_FN int xmc_stays_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u64 w) {
   if (!xmc_class_is_long(cls))
     return 1;
