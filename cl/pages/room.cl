@@ -43,8 +43,8 @@ XMC_COLD_FN void xmc_room_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
  * product than that which chooses the span, or few spans would ever be looked at. No sample is taken by 0, which is what xmc_carve has when
  * it got nothing: it would choose the first span each time. Not for the path of a free: a look there makes some kernels a fifth slower. */
 XMC_FN void xmc_room_sample(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
-  xmc_u32 one = any * 0x85ebca6bu;
-  if (XMC_SIMT && any && !(one >> 28) && (!(one >> 26) || xmc_heap_present(heap) < XMC_MANY_PAGES))
+  if (XMC_SIMT && any && !(any * 0x85ebca6bu >> 28) &&
+      (!(any * 0x85ebca6bu >> 26) || xmc_heap_present(heap) < XMC_MANY_PAGES))
     xmc_room_look(heap, any);
 }
 #endif
