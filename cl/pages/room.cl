@@ -24,7 +24,7 @@ XMC_COLD_FN void xmc_room_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
   xmc_store_relaxed32(&heap->room_used, mean);
   word = xmc_load_relaxed64(&heap->scarce);
   if (mean > XMC_ROOM_SCALE * XMC_SPAN_PAGES / 8u * XMC_ROOM_USED &&
-      (xmc_u64)(XMC_SPAN_PAGES - mean / XMC_ROOM_SCALE) * spans < XMC_ROOM_PAGES * xmc_heap_lanes(heap)) {
+      (XMC_SPAN_PAGES - mean / XMC_ROOM_SCALE) * spans < XMC_ROOM_PAGES * xmc_heap_lanes(heap)) {
     if (!(word & XMC_ROOM_SHORT) &&
         xmc_bitmap_find(heap, XMC_PARKED, 0, XMC_CLASSES * xmc_heap_spans(heap) * XMC_SPAN_PAGES) != XMC_NONE)
       xmc_or_hint64(&heap->scarce, XMC_ROOM_SHORT);
@@ -38,13 +38,19 @@ XMC_COLD_FN void xmc_room_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
 #define XMC_MANY_PAGES 0x38000u
 #endif
 
-/* The same for one caller in 16, and in heaps of at least XMC_MANY_PAGES for one in 64: there one in 16 makes kernels of mixed sizes 6 % slower, and
- * in small heaps a mean over so many more new Superblocks would follow too late (bench/experiments.md). `any` says which callers, by another
- * product than that which chooses the span, or few spans would ever be looked at. No sample is taken by 0, which is what xmc_carve has when
- * it got nothing: it would choose the first span each time. Not for the path of a free: a look there makes some kernels a fifth slower. */
+/* Is a sample due? `one` differs from request to request. One in 16 is; in heaps of at least XMC_MANY_PAGES one in 64, for there one in 16
+ * makes kernels of mixed sizes 6 % slower, while in small heaps the mean of so few samples would follow too late (bench/experiments.md).
+ * None is for 0. */
+XMC_FN int xmc_room_is_due(XMC_GLOBAL xmcHeap *heap, xmc_u32 one) {
+  return one - 1u < (1u << 28) - 1u &&
+         (xmc_heap_present_spans(heap) < XMC_MANY_PAGES / XMC_SPAN_PAGES || one < 1u << 26);
+}
+
+/* A sample where one is due: `any` says where, by another product than that which chooses the span, or few spans would ever be looked at.
+ * 0 is what xmc_carve has when it got nothing: it would choose the first span each time. Not for the path of a free: a look there makes
+ * some kernels a fifth slower. */
 XMC_FN void xmc_room_sample(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
-  if (XMC_SIMT && any && !(any * 0x85ebca6bu >> 28) &&
-      (!(any * 0x85ebca6bu >> 26) || xmc_heap_present(heap) < XMC_MANY_PAGES))
+  if (XMC_SIMT && xmc_room_is_due(heap, any * 0x85ebca6bu))
     xmc_room_look(heap, any);
 }
 #endif
