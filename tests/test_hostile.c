@@ -125,6 +125,19 @@ static void entry_with_more_blocks(xmcHeap *meta) { entry(meta, 16, XMC_MAP(0, 0
 static void entry_with_another_divisor(xmcHeap *meta) { entry(meta, 32, XMC_MAP(0, 0, 0, 1024)); }
 static void entry_of_no_class_with_blocks(xmcHeap *meta) { entry(meta, 16, XMC_MAP(0xff, 0, 0, 0x7fff)); }
 static void entry_of_no_class_far_back(xmcHeap *meta) { entry(meta, 16384, XMC_MAP(0xff, 15, 0, 0x7fff)); }
+/* A run of class 19 that began at the even one of two free pages, which says that none did (xmc_runs_forget) */
+static void entry_of_a_run(xmcHeap *meta, xmc_u64 first) {
+  xmc_u32 page = (free_page(meta) - 1u) & ~1u, i;
+  for (i = 0; i < 2u; i++)
+    *xmc_page_entry(meta, page + i) =
+        (xmc_u64)xmc_class_inverse(19) << 32 | XMC_MAP(19, i, XMC_RUN_PLACE + 1u, xmc_class_blocks(19, 2));
+  if (first)
+    *xmc_page_entry(meta, page) = first;
+}
+static void entry_of_a_run_in_a_page_never_used(xmcHeap *meta) { entry_of_a_run(meta, XMC_MAP_NONE); }
+static void entry_of_a_run_in_a_slab_of_16_bytes(xmcHeap *meta) {
+  entry_of_a_run(meta, (xmc_u64)(0xffffffffu / 16u + 1u) << 32 | XMC_MAP(0, 0, 0, 1024));
+}
 static void entry_of_a_run_that_cannot_be(xmcHeap *meta) {
   entry(meta, 512, XMC_MAP(15, 1, XMC_RUN_PLACE + 1u, 32));
 }
@@ -201,6 +214,8 @@ static const lie lies[] = {LIE(active_behind_the_last_page),
                            LIE(entry_of_no_class_with_blocks),
                            LIE(entry_of_no_class_far_back),
                            LIE(entry_of_a_run_that_cannot_be),
+                           LIE(entry_of_a_run_in_a_page_never_used),
+                           LIE(entry_of_a_run_in_a_slab_of_16_bytes),
                            LIE(entry_that_leads_to_a_live_word),
                            LIE(superblock_at_an_odd_page),
                            LIE(memoryblock_over_free_pages),

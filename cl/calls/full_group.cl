@@ -88,14 +88,10 @@ XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
       xmc_bitmap_set(heap, XMC_PARKED, item);
     xmc_superblock_show(heap, slab, scarce);
   } else {
-    xmc_pages_enter(heap, (xmc_u32)map, page, 0, cls);
-    if (cls == 0)
-      xmc_runs_forget(heap, page);
     xmc_store_relaxed32(xmc_hint_place(heap, me, cls, xmc_seat_own(seat), seat->fifo), slab + 1u);
     xmc_seat_none(&parks);
     parks.fifo = XMC_SEAT_PARKS;
-    scarce = xmc_scarce_near(heap);
-    xmc_superblock_start(heap, me, words, xmc_slab_class(cls), slab, places, 1u, parks, scarce);
+    xmc_pages_start(heap, me, xmc_slab_class(cls), 1u, page, 0, parks);
   }
   xmc_store_relaxed64(xmc_word_at(heap, words, xmc_superblock_id(page, 0)), xmc_word_make(cls, 32u, 0));
   return xmc_superblock_id(page, 0);

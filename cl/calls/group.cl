@@ -112,8 +112,6 @@ XMC_FN xmc_u32 xmc_group_take_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __loc
 /* Starts a slab of which no place is free, and Superblocks of which no block is, in a page that is the caller's. */
 XMC_FN void xmc_group_start_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page) {
   xmc_u32 words = xmc_words(heap), left = xmc_slab_blocks(cls), places = (left + 31u) >> 5, place;
-  if (cls == 0)
-    xmc_runs_forget(heap, page);
   xmc_store_relaxed64(xmc_word_at(heap, words, xmc_slab_id(page)),
                       xmc_word_make(xmc_slab_class(cls), places, 0));
   for (place = 0; place < places; place++, left -= 32u)
@@ -159,6 +157,8 @@ XMC_FN xmc_u32 xmc_group_take_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __loca
   scarce = xmc_scarce_near(heap);
   for (; take; take &= take - 1u, served += blocks) {
     page = span * XMC_SPAN_PAGES + xmc_lowest64(take);
+    if (cls == 0)
+      xmc_runs_forget(heap, page);
     xmc_pages_enter(heap, xmc_heap_map(heap), page, order, cls);
     if (xmc_class_is_small(cls))
       xmc_group_start_slab(heap, cls, page);

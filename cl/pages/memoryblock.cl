@@ -300,7 +300,7 @@ XMC_FN int xmc_index_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order) 
   span = (xmc_any_number(me) + span * XMC_SWEEP_SPANS) % spans;
   XMC_ROLLED
   for (; left > 0 && !found; left--) {
-    orders = xmc_run_orders(xmc_load_relaxed64(xmc_span_word(heap, span)));
+    orders = xmc_orders_gained(xmc_load_relaxed64(xmc_span_word(heap, span)), 0);
     found |= orders >> order & 1u;
     XMC_ROLLED
     for (level = 0; level < XMC_INDEX_LEVELS && orders; level++) {

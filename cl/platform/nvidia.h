@@ -106,8 +106,7 @@ XMC_PTX_RMW(xmc_exchange_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.exch.b64
 XMC_FN xmc_u32 xmc_caller(void) { return 0; } /* read where it is needed: it costs no register */
 XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) {
   xmc_u32 sm, warp, slot;
-  __asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-  __asm volatile("mov.u32 %0, %%warpid;" : "=r"(warp));
+  __asm volatile("mov.u32 %0, %%smid; mov.u32 %1, %%warpid;" : "=r"(sm), "=r"(warp));
   (void)me;
   slot = sm * 64u + warp;
   return slot < slots ? slot : mul_hi(slot * 2654435769u, slots); /* no division: it costs five registers */
@@ -115,8 +114,7 @@ XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) {
 /* Two slots for each multiprocessor: of up to 144 of them few share one, where there are 256. */
 XMC_FN xmc_u32 xmc_near_slot(xmc_u32 me, xmc_u32 slots) {
   xmc_u32 sm, warp;
-  __asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-  __asm volatile("mov.u32 %0, %%warpid;" : "=r"(warp));
+  __asm volatile("mov.u32 %0, %%smid; mov.u32 %1, %%warpid;" : "=r"(sm), "=r"(warp));
   (void)me;
   return (sm * 2u + (warp & 1u)) & (slots - 1u);
 }

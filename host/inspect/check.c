@@ -103,7 +103,7 @@ static void check_slab(xmc_checker *c, const xmc_run *run) {
 /* The entry of a free page, by which a bad free goes: none, or what the last use of the page left there, whose state
  * word is retired. */
 static int is_left(xmcHeap *meta, xmc_u32 page) {
-  xmc_u64 entry = *xmc_page_entry(meta, page);
+  xmc_u64 entry = *xmc_page_entry(meta, page), first;
   xmc_u32 cls = xmc_map_class(entry), back = xmc_map_back(entry), row = xmc_map_place(entry);
   xmc_u32 order = row - XMC_RUN_PLACE, blocks;
   if (cls >= XMC_CLASSES)
@@ -114,6 +114,10 @@ static int is_left(xmcHeap *meta, xmc_u32 page) {
   if (!xmc_class_is_small(cls)) {
     if (!xmc_run_fits(meta, cls, page - back, order) || back >> order ||
         *xmc_word_of(meta, xmc_run_id(page - back, order)) != XMC_WORD_RETIRED)
+      return 0;
+    first = *xmc_page_entry(
+        meta, page - back); /* of a page where a run began; a slab of 32 places would have taken it back */
+    if (back && (first == XMC_MAP_NONE || xmc_map_class(first) == 0))
       return 0;
     blocks = xmc_class_blocks(cls, 1u << order);
   } else if (back || row) {
