@@ -260,6 +260,30 @@ static void groups(test_env *env) {
   all_back(&s);
 }
 
+/* Work-items of a group run at different speeds, on PoCL one after the other: the first must not close a region in which
+ * the others still ask, whether requests are served together or, in debug heaps and over 16 KiB, one by one. */
+static void groups_together(test_env *env) {
+  static const cl_uint bytes[] = {24, 1000, 20000};
+  xmc_heap_stats stats;
+  scene s;
+  cl_uint level, i, alone;
+  for (level = 0; level <= 3; level++) {
+    xmc_heap_properties extra[] = {XMC_HEAP_DEBUG, (xmc_heap_properties)level, 0};
+    if (level % 2 != 0 && env->device->scale <= SCALE_SHORT) /* PoCL compiles for each */
+      continue;
+    scene_new(&s, env, 64 << 20, extra);
+    for (i = 0; i < 3; i++)
+      for (alone = 0; alone < 2; alone++) {
+        test_launch(env, kernel_of(&s, "region_group_life"), 256, 64, "huum", s.heap, bytes[i], alone,
+                    s.counter);
+        assert_int_equal(read_counter(&s), 0);
+      }
+    stats = test_intact(env, s.heap);
+    assert_int_equal(stats.failed_requests + stats.invalid_frees, 0);
+    all_back(&s);
+  }
+}
+
 /* What a work-group resets is filled again from the same chunks; those of large requests went back. */
 static void groups_reset(test_env *env) {
   scene s;
@@ -444,6 +468,7 @@ int main(int argc, char **argv) {
       TEST(one_free_of_many, SPREAD_ONE),
       TEST(no_ordinary_blocks, SPREAD_ONE),
       TEST(groups, SPREAD_ONE),
+      TEST(groups_together, SPREAD_ONE),
       TEST(groups_reset, SPREAD_ONE),
       TEST(host_and_kernels, SPREAD_ONE),
       TEST(inspected, SPREAD_ONE),

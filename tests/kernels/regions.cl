@@ -173,3 +173,30 @@ __kernel void region_as_blocks(__global xmcHeap *heap, __global const ulong *ref
     xmcFree(heap, block);
   }
 }
+
+/* Work-item `tag` of a group asks for a block, and by itself for another one if `alone`: how many are refused or have other words */
+static uint wrong_blocks(__global xmcHeap *heap, ulong region, __global ulong *block, ulong tag, uint bytes,
+                         uint alone) {
+  if (!block)
+    return 1;
+  stamp(block, tag, bytes / 8);
+  return (alone && !xmcRegionMalloc(heap, region, 16)) + (wrong_words(block, tag, bytes / 8) != 0);
+}
+
+/* A region of each work-group, filled, reset, filled again and freed, with no barrier of the kernel's own in between */
+__kernel void region_group_life(__global xmcHeap *heap, uint bytes, uint alone, __global uint *wrong) {
+  __local xmcRegionScratch scratch;
+  __local ulong region;
+  ulong tag = get_global_id(0);
+  __global ulong *block;
+  if (get_local_id(0) == 0)
+    region = xmcRegionCreateFor(heap, 1);
+  xmcRegionOpenWorkGroup(&scratch);
+  block = xmcRegionMallocWorkGroup(heap, region, bytes, &scratch);
+  atomic_add(wrong, wrong_blocks(heap, region, block, tag, bytes, alone));
+  xmcRegionResetWorkGroup(heap, region, &scratch);
+  xmcRegionOpenWorkGroup(&scratch);
+  block = xmcRegionMallocWorkGroup(heap, region, bytes, &scratch);
+  atomic_add(wrong, wrong_blocks(heap, region, block, tag, bytes, alone));
+  xmcRegionFreeWorkGroup(heap, region, &scratch);
+}
