@@ -7,16 +7,29 @@
 #include <stdint.h>
 #define XMC_SIMT 1
 #define XMC_HOST_LANES "support/simt_lanes.h"
-#define XMC_HOST_STEP() simt_step()
+#define XMC_HOST_STEP() step()
 #define XMC_HOST_THREAD() (simt_number() + 1u)
 #define XMC_HOST_NEAR64(p) old_value(p)
 #define CORE_OWN_STEPS
 static uint64_t old_value(const uint64_t *p);
+static void step(void);
 #include "support/core.h"
 #include "../host/inspect/inspect.h"
 #include "support/named.h"
 
 enum { GROUPS = 24, LANES = GROUPS * SIMT_LANES, MOST = 48 };
+
+/* Where the first lane of the second sub-group stops, before its atomic number `before`, until another work-item has had its turn */
+static struct { uint32_t counts, before, stopped, goes_on; } stop;
+static void step(void) {
+  simt_step();
+  if (!stop.counts || simt_number() != SIMT_LANES || stop.before-- != 0)
+    return;
+  stop.counts = 0;
+  stop.stopped = 1;
+  while (!stop.goes_on)
+    simt_step();
+}
 
 /* A cache that no acquire empties: each place keeps a value until chance takes it away. */
 static struct {
@@ -227,6 +240,90 @@ static void frees_beside_requests(void **state) {
   }
 }
 
+/* ---- pages that go back, and become a chunk at once ---- */
+
+enum { REGIONS = 20, SUPERBLOCKS = 4 };
+
+typedef struct scene {
+  xmcHeap *heap;
+  xmcRegion regions[REGIONS];
+  uint32_t superblock, filled, chunked;
+} scene;
+
+/* The second sub-group frees one of its Superblocks of 32 blocks of 512 B, and stops on its way. Meanwhile the first work-item fills all free
+ * pages with chunks of two pages. */
+static void free_beside_chunks(uint32_t number, void *data) {
+  scene *s = data;
+  void *block[SUPERBLOCKS];
+  uint32_t i;
+  if (number >= SIMT_LANES) {
+    for (i = 0; i < SUPERBLOCKS; i++)
+      block[i] = xmcMalloc(s->heap, 512);
+    s->filled = 1;
+    while (!s->chunked)
+      simt_step();
+    stop.counts = number == SIMT_LANES ? 1 : stop.counts;
+    xmcFree(s->heap, block[s->superblock]);
+    stop.stopped |= number == SIMT_LANES && stop.counts ? 2u : 0; /* it had no such atomic */
+    while (!stop.goes_on)
+      simt_step();
+    for (i = 0; i < SUPERBLOCKS; i++)
+      if (i != s->superblock)
+        xmcFree(s->heap, block[i]);
+  } else if (number == 0) {
+    while (!s->filled)
+      simt_step();
+    for (i = 0; i < REGIONS; i++) {
+      s->regions[i] = xmcRegionCreateFor(s->heap, 1);
+      xmcRegionMalloc(s->heap, s->regions[i], 31000);
+    }
+    s->chunked = 1;
+    while (!stop.stopped)
+      simt_step();
+    for (i = 0; i < REGIONS; i++)
+      xmcRegionMalloc(s->heap, s->regions[i], 31000);
+    stop.goes_on = 1;
+  }
+}
+static void free_regions(uint32_t number, void *data) {
+  scene *s = data;
+  uint32_t i;
+  for (i = 0; number == 0 && i < REGIONS; i++)
+    xmcRegionFree(s->heap, s->regions[i]);
+}
+
+/* What a free still writes after the pages are given back must not be where a new chunk has its room word. */
+static void a_free_beside_chunks(void **state) {
+  uint32_t before, superblock, most, atomics = 0;
+  simt s;
+  scene c;
+  (void)state;
+  for (superblock = 0; superblock < SUPERBLOCKS; superblock++)
+    for (before = 0, most = 100; before < most; before++) {
+      memset(&s, 0, sizeof s);
+      memset(&c, 0, sizeof c);
+      memset(&stop, 0, sizeof stop);
+      s.groups = 2;
+      s.seed = 7;
+      s.most_ticks = 5000000;
+      stop.before = before;
+      c.superblock = superblock;
+      c.heap = core_heap(1300000, 1, 0, XMC_COALESCE_CLASS);
+      simt_run(&s, free_beside_chunks, &c);
+      assert_false(s.hung);
+      if (stop.stopped & 2u)
+        most = before; /* the last */
+      intact(c.heap);
+      simt_run(&s, free_regions, &c);
+      intact(c.heap);
+      assert_int_equal(c.heap->invalid_frees + c.heap->double_frees, 0);
+      assert_true(core_free_pages(c.heap) + 3u >= c.heap->present); /* the rest may be kept for the class */
+      atomics += before < most;
+      core_heap_free(c.heap);
+    }
+  assert_true(atomics >= 4u * SUPERBLOCKS);
+}
+
 /* ---- what a request waits for ---- */
 
 static void ask_16(uint32_t number, void *data) {
@@ -262,6 +359,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(owners),
       cmocka_unit_test(owners_in_a_full_heap),
       cmocka_unit_test(frees_beside_requests),
+      cmocka_unit_test(a_free_beside_chunks),
       cmocka_unit_test(one_atomic),
   };
   return run_named(tests, argc, argv);
