@@ -19,10 +19,11 @@
  *   xmcSaveHeap and inspectors (xmcGetHeapStats,            Callbacks and writes to streams come after the
  *   xmcCheckHeap, xmcForEachBlock, xmcReportLeaks,          heap was read; they hold nobody up and may call
  *   xmcWriteHeapStats, xmcWriteHeapMap, xmcGetHeapText)     any function
- *   xmcHost... calls                                        never wait; for an unmap or reset meanwhile see there
+ *   xmcHost... calls                                        never wait; during an unmap, reset or growth they
+ *                                                         return XMC_HEAP_NOT_MAPPED
  *   all others                                              run as if alone
  *
- * A heap is quiet if nobody allocates or frees, in a kernel or on the host. An inspector or a save of one that is
+ * A heap is quiet if no kernel and no host thread is working on it. An inspector or a save of one that is
  * not quiet tells a mixture of what it was and what it becomes, or XMC_HEAP_CORRUPT, but does no harm. As OpenCL has
  * it, one kernel object must not have its arguments set by two threads at the same time.
  *
@@ -117,7 +118,8 @@ typedef cl_uint xmc_heap_info;
 /* bytes of the heap for a ring of the last events, which xmcWriteTrace tells: 48 for each, rounded down to a power of two of events,
  * at least 64; 0, the default: nothing is recorded, and programs have no code for it */
 #define XMC_HEAP_TRACE_BYTES 0x5807
-/* of the places where blocks begin, one in so many is traced, with all that begins and ends there; default 1: each event is recorded */
+/* n: a hash chooses one in n of the addresses at which blocks begin, and every request and free of a block there is recorded; regions always
+ * are. 1, the default: each event */
 #define XMC_HEAP_TRACE_EVERY 0x5808
 
 #define XMC_BACKING_BUFFER 1   /* a cl_mem buffer */
@@ -128,7 +130,8 @@ typedef cl_uint xmc_heap_info;
 #define XMC_COALESCE_COMPARTMENT 1 /* one block a sub-group, cut into compartments (2011, figures 3, 4) */
 #define XMC_COALESCE_CLASS 2       /* one claim for the lanes of a sub-group that want the same size class */
 
-#define XMC_FIFOS_DEFAULT (-1) /* one a resident sub-group, fewer in small heaps */
+/* one for each sub-group that can be resident; on CPU devices 4 a compute unit, rounded up to 64; fewer in small heaps */
+#define XMC_FIFOS_DEFAULT (-1)
 #define XMC_DEBUG_MAX 3
 
 /* Creates a heap whose arena is one allocation of `bytes` bytes, metadata included (at most 2 % from
@@ -164,10 +167,10 @@ XMALLOC_EXPORT cl_int xmcGetDeviceReport(cl_context context, cl_device_id device
 /* Reference count + 1; a new heap has 1. Error: XMC_INVALID_HEAP. */
 XMALLOC_EXPORT cl_int xmcRetainHeap(xmc_heap heap);
 
-/* Reference count - 1; at 0 the heap goes; a mapped heap does not: XMC_HEAP_MAPPED, the count unchanged. Kernels
- * already queued may still run on it: the arena is freed when they have ended (SVM: by the next call that creates or
- * releases a heap). (Exception: an SVM heap whose info XMC_HEAP_DEFERRED_RELEASE is CL_FALSE; there, finish the
- * queues first.) Error: XMC_INVALID_HEAP. */
+/* Counts the references down by one, and destroys the heap when the count reaches 0. A mapped heap is not destroyed: the call returns
+ * XMC_HEAP_MAPPED and leaves the count as it was. Kernels that are queued already may still run on the heap: its arena is freed when they
+ * have ended (SVM: by the next call that creates or releases a heap). Exception: an SVM heap whose info XMC_HEAP_DEFERRED_RELEASE is
+ * CL_FALSE; there, finish the queues first. Errors: XMC_INVALID_HEAP, XMC_HEAP_MAPPED. */
 XMALLOC_EXPORT cl_int xmcReleaseHeap(xmc_heap heap);
 
 /* Forgets every block and every count: the heap is as new. Waits for the queue before and after, and until the host calls of
@@ -247,8 +250,8 @@ XMALLOC_EXPORT cl_int xmcGetHeapInfo(xmc_heap heap, xmc_heap_info name, size_t s
  *
  * Debug heaps are for kernels: all but the references return NULL or 0 and XMC_HEAP_IS_DEBUG.
  *
- * Every function's errcode_ret may be NULL; it gets CL_SUCCESS, XMC_INVALID_HEAP, XMC_HEAP_NOT_MAPPED or, where
- * NULL means that no room was left, CL_MEM_OBJECT_ALLOCATION_FAILURE (counted in xmc_heap_stats). */
+ * Every function's errcode_ret may be NULL; it gets CL_SUCCESS, XMC_INVALID_HEAP, XMC_HEAP_NOT_MAPPED, XMC_HEAP_IS_DEBUG,
+ * CL_INVALID_VALUE where a function says so, or, where NULL means that no room was left, CL_MEM_OBJECT_ALLOCATION_FAILURE (counted in xmc_heap_stats). */
 
 /* A block's offset from the start of the arena: the same on host and device, in every process; 0 is NULL. */
 typedef uint64_t xmcRef;
@@ -269,18 +272,19 @@ XMALLOC_EXPORT void *xmcHostMalloc(xmc_heap heap, size_t size, cl_int *errcode_r
 /* … count * size bytes, all zero; a product that overflows is a failed request. */
 XMALLOC_EXPORT void *xmcHostCalloc(xmc_heap heap, size_t count, size_t size, cl_int *errcode_ret);
 
-/* … at a multiple of `alignment`, a power of two, in host addresses. Beyond 16 the alignment of the arena in
- * host memory is the limit: it is the kernels' in SVM, and what the map gave in a buffer; more, and any other
- * number, is a failed request. */
+/* … at a multiple of `alignment`, a power of two, in host addresses. 16 is always granted; more as far as the first
+ * page of the arena is aligned in host memory, and any that the heap has room for if that is a multiple of 16 KiB. All else is a
+ * failed request. */
 XMALLOC_EXPORT void *xmcHostAlignedAlloc(xmc_heap heap, size_t alignment, size_t size, cl_int *errcode_ret);
 
 /* Changes a block's size; contents are kept up to the smaller one, the address may change. NULL for ptr
- * allocates; size 0 frees and returns NULL with CL_SUCCESS. On failure NULL and the block stays; for a ptr that
- * is no block, counted as an invalid free, CL_INVALID_VALUE. */
+ * allocates; size 0 frees and returns NULL with CL_SUCCESS. On failure NULL and the block stays. A ptr that is
+ * no live block is counted as a bad free and gives CL_INVALID_VALUE. */
 XMALLOC_EXPORT void *xmcHostRealloc(xmc_heap heap, void *ptr, size_t size, cl_int *errcode_ret);
 
 /* Frees a block. NULL is a no-op. A pointer that is not the start of a live block changes nothing and is counted, as in
- * kernels and with the same two limits (cl/xmalloc.cl names them), and is CL_SUCCESS. Errors: XMC_INVALID_HEAP, XMC_HEAP_NOT_MAPPED. */
+ * kernels and with the same two limits (cl/xmalloc.cl names them), and is CL_SUCCESS. Errors: XMC_INVALID_HEAP,
+ * XMC_HEAP_NOT_MAPPED, XMC_HEAP_IS_DEBUG. */
 XMALLOC_EXPORT cl_int xmcHostFree(xmc_heap heap, void *ptr);
 
 /* Bytes that may be used at ptr, at least what was asked for; 0 if ptr is no block, or the heap not mapped. */
@@ -354,26 +358,30 @@ XMALLOC_EXPORT xmc_heap xmcLoadHeap(cl_context context, cl_device_id device,
 
 #define XMC_STATS_CLASSES 32
 
-/* What a walk through the arena found. Byte figures of live blocks count their whole size classes. */
+/* What a walk through the arena found. In the papers' words a Basicblock is a block of up to 8 KiB, a Superblock is 1 to 32 Basicblocks of
+ * one size class, and a Memoryblock is a larger block, a run of 16 KiB pages. Byte figures of live blocks count whole size classes and
+ * pages. */
 typedef struct xmc_heap_stats {
   cl_ulong heap_bytes;     /* the arena */
   cl_ulong metadata_bytes; /* of these, what blocks can never use */
   cl_ulong live_blocks;
-  cl_ulong live_bytes; /* of live blocks, as requested classes; Memoryblocks by whole pages */
+  cl_ulong live_bytes; /* of live blocks */
   cl_ulong free_bytes; /* in free pages, and in free Basicblocks */
   /* The largest request that would be granted if nobody else called meanwhile: pages in a row that are free, or can be taken
    * back because no block in them is live. Runs of more than 64 pages begin at a multiple of 64 pages. */
   cl_ulong largest_free_bytes;
-  cl_ulong free_block_bytes; /* part of free_bytes: free Basicblocks in Superblocks in use */
-  cl_ulong superblocks;      /* Superblocks in use */
-  cl_ulong memoryblocks;     /* live blocks that are Memoryblocks of their own */
+  cl_ulong
+      free_block_bytes;  /* part of free_bytes: free Basicblocks in Superblocks, and unused places of slabs */
+  cl_ulong superblocks;  /* Superblocks in use */
+  cl_ulong memoryblocks; /* live blocks that are Memoryblocks of their own */
   cl_ulong memoryblock_bytes;
   cl_ulong failed_requests;    /* since creation or reset, as are the rest */
   cl_ulong first_failure_size; /* bytes asked for by the first request that failed */
   /* its work-item's global linear id; of a work-group call, the first's on CPU devices */
   cl_ulong first_failure_id;
   cl_ulong double_frees;
-  cl_ulong invalid_frees;     /* of pointers that never were a block's */
+  cl_ulong
+      invalid_frees; /* of pointers at which no block begins (now, if the page was reused), and of bad regions */
   cl_ulong first_double_free; /* xmcRef of the first one */
   /* the first such pointer minus the arena's address: its xmcRef if it lies in the arena; else, modulo 2^64, a number
    * beyond heap_bytes that is no xmcRef */
@@ -387,8 +395,8 @@ typedef struct xmc_heap_stats {
   /* bytes asked for by all requests that failed, as a heap may have to grow by; those beyond 256 GiB, which no heap has, add
    * nothing */
   cl_ulong failed_bytes;
-  /* Pages that ever were in use since creation or reset: a bound on what was in use at once, which nobody counts, for a count of
-   * all would be one word for all work-items. These pages alone would have done. */
+  /* Bytes of all pages that were ever in use since creation or reset: at least what was in use at once, which is not counted, because the
+   * count would be one word that all work-items write to. */
   cl_ulong high_water_bytes;
   /* Pages in use in which no block is live. A request of any size gets them when free pages are used up, so that at once
    * there is room for free_bytes - free_block_bytes + reclaimable_bytes. */
@@ -404,7 +412,8 @@ XMALLOC_EXPORT cl_int xmcGetHeapStatsSized(xmc_heap heap, cl_command_queue queue
 
 /* Fills `stats`. Exact when no kernel is working on the heap.
  * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_CORRUPT (the header was overwritten, or a state word with
- * something impossible), CL_INVALID_VALUE (stats is NULL, or its size less than in version 0.1), OpenCL's. After an
+ * something impossible), CL_INVALID_VALUE (stats is NULL, or its size less than in version 0.1), CL_OUT_OF_HOST_MEMORY, OpenCL's. Cost:
+ * copies the metadata, at most 2 % of heaps from 64 MiB up, and walks through it. After an
  * error `stats` is as it was. */
 static inline cl_int xmcGetHeapStats(xmc_heap heap, cl_command_queue queue, xmc_heap_stats *stats) {
   return xmcGetHeapStatsSized(heap, queue, sizeof *stats, stats);
@@ -440,7 +449,7 @@ XMALLOC_EXPORT cl_int xmcCheckHeapSized(xmc_heap heap, cl_command_queue queue, s
  * the report, which may be NULL, says what is broken and where. Nothing is changed, and whatever the arena
  * holds, nothing outside it is read.
  * Other errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, CL_INVALID_VALUE (the report's size is less than in version
- * 0.1), OpenCL's. */
+ * 0.1), CL_OUT_OF_HOST_MEMORY, OpenCL's. Cost: as xmcGetHeapStats, and in debug heaps from level 2 on a read of all live blocks. */
 static inline cl_int xmcCheckHeap(xmc_heap heap, cl_command_queue queue, xmc_heap_report *report) {
   return xmcCheckHeapSized(heap, queue, sizeof *report, report);
 }
@@ -552,7 +561,8 @@ typedef cl_uint xmc_heap_event;
 #define XMC_EVENT_FAILED_REQUEST 0x5851 /* a request got NULL; `value`: the bytes asked for */
 #define XMC_EVENT_DOUBLE_FREE 0x5852 /* `value`: the xmcRef, as xmc_heap_stats has it; so for the next ones */
 #define XMC_EVENT_INVALID_FREE 0x5853
-#define XMC_EVENT_RED_ZONE 0x5854       /* debug heaps from level 2 on */
+#define XMC_EVENT_RED_ZONE \
+  0x5854 /* debug heaps: an overwritten header; from level 2 on any overwritten byte beside a block */
 #define XMC_EVENT_USE_AFTER_FREE 0x5855 /* debug heaps from level 2 on */
 
 /* The first failure of a kind: what xmc_heap_stats says of it. `id` is the work-item's global linear id for a failed
@@ -568,7 +578,8 @@ typedef void(CL_CALLBACK *xmc_event_callback)(xmc_heap heap, xmc_heap_event even
  *
  * The callback runs in the thread that called the host function, before that returns, and the library holds no lock
  * then. If several threads look at a heap at the same time, one of them calls back, and another one may return
- * before it has. The callback may do as it likes with the heap, which includes to release it; only if xmcReleaseHeap
+ * before it has. The callback may do as it likes with the heap, which includes to release it (if one call has several events
+ * to tell, the callback may then come once more, with the handle of a heap that is gone); only if xmcReleaseHeap
  * calls it, because the heap is to be destroyed, it must neither retain nor release nor map it. `data` is handed
  * through, and must live as long as the callback is set. Error: XMC_INVALID_HEAP. */
 XMALLOC_EXPORT cl_int xmcSetHeapCallback(xmc_heap heap, xmc_event_callback callback, void *data);

@@ -240,7 +240,9 @@ static void each_bit(test_env *env) {
 static void foreign(test_env *env) {
   static const unsigned char text[] =
       "This is no heap. It is a text that is longer than a heap's head, or nearly so.";
-  const xmc_heap_properties fine[] = {XMC_HEAP_COALESCING, XMC_COALESCE_CLASS, 0};
+  /* those it was made with, as far as they say something of this heap */
+  const xmc_heap_properties fine[] = {
+      XMC_HEAP_COALESCING, XMC_COALESCE_CLASS, XMC_HEAP_MAX_BYTES, 0, XMC_HEAP_TRACE_EVERY, 5, 0};
   const xmc_heap_properties wrong[] = {XMC_HEAP_FIFOS, 3, 0};
   list l = list_new(env, 4 << 20, 10);
   const char *path = new_path(env);

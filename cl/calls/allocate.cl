@@ -30,27 +30,32 @@ XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u3
 }
 
 /* A run of pages as one block, its address a multiple of `align` pages (a power of two) if that of page 0 is one of a
- * page. Returns the page or XMC_NONE. `anywhere` as for xmc_run_claim. */
+ * page. Returns the page or XMC_NONE. `anywhere` as for xmc_run_claim. Until the ends go back nobody sees them: a search that others make
+ * meanwhile must know. */
 XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align,
                                      xmc_u32 anywhere) {
-  xmc_u32 want = pages + align - 1u, page, first;
+  xmc_u32 want = pages + align - 1u, page = XMC_NONE, first = XMC_NONE, span = 0;
+  int counts = align > 1u && xmc_scarce_near(heap);
+  xmc_u64 mask;
+  if (counts)
+    xmc_flux_begin(heap);
   if (want > XMC_SPAN_PAGES) {
     page = xmc_run_claim_long(heap, me, want);
-    if (page == XMC_NONE)
-      return XMC_NONE;
   } else {
-    xmc_u32 span = 0;
-    xmc_u64 mask = xmc_run_claim(heap, me, want, 1, anywhere, XMC_NONE, &span);
-    if (!mask)
-      return XMC_NONE;
-    page = span * XMC_SPAN_PAGES + xmc_lowest64(mask);
+    mask = xmc_run_claim(heap, me, want, 1, anywhere, XMC_NONE, &span);
+    if (mask)
+      page = span * XMC_SPAN_PAGES + xmc_lowest64(mask);
   }
-  first = (xmc_u32)((xmc_u64)(size_t)xmc_page_address(heap, page) >> XMC_PAGE_SHIFT);
-  first = page + ((0u - first) & (align - 1u));
-  if (first > page) /* the ends go back */
-    xmc_run_release(heap, page, first - page);
-  if (page + want > first + pages)
-    xmc_run_release(heap, first + pages, page + want - (first + pages));
+  if (page != XMC_NONE) {
+    first = (xmc_u32)((xmc_u64)(size_t)xmc_page_address(heap, page) >> XMC_PAGE_SHIFT);
+    first = page + ((0u - first) & (align - 1u));
+    if (first > page) /* the ends go back */
+      xmc_run_release(heap, page, first - page);
+    if (page + want > first + pages)
+      xmc_run_release(heap, first + pages, page + want - (first + pages));
+  }
+  if (counts)
+    xmc_flux_end(heap, first != XMC_NONE);
   return first;
 }
 
@@ -91,8 +96,8 @@ XMC_FN int xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL cons
   xmc_u64 page = offset >> XMC_PAGE_SHIFT;
   int inside = (XMC_LOOKS_FIRST || view.ours) & (page < view.map >> 32);
   xmc_u64 at = (view.map & 0xffffffffu) + 8u * page;
-  /* On GPUs no branch before the access: the header's first word stands in for an entry that is not there. On CPUs a branch,
-   * which is foreseen, for the access shall not wait for the header. */
+  /* On GPUs no branch before the access: the header's first word is read in place of an entry that does not exist. CPUs have a branch,
+   * which they predict, so that the access need not wait for the header. */
   xmc_u64 entry =
       XMC_SIMT || inside
           ? xmc_load_relaxed64((XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + (inside ? at : 0)))
@@ -164,8 +169,8 @@ XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
   return w ? xmc_give_back(heap, me, words, cls, id) : XMC_NONE;
 }
 
-/* Is that all? Most often: somebody answers for the Superblock, none of the frees was a bad one, and it does
- * not go back now. old: the word before the release. */
+/* True if the release is complete: the word was listed and neither parked nor watched, none of `bits` was free before or freed twice, and
+ * the Superblock need not be returned now. old: the word before the release. */
 XMC_FN int xmc_release_is_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 bits, xmc_u32 lanes,
                               xmc_u64 old) {
   return (old & (XMC_WORD_LISTED | XMC_WORD_PARKED | XMC_WORD_WATCHED)) == XMC_WORD_LISTED &&
@@ -185,8 +190,8 @@ XMC_CALL_FN void xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u
   }
   xmc_say_whole(heap, words, cls, id, now);
   if (old & XMC_WORD_LISTED) {
-    /* Somebody answers for it. A parked one goes when it is wholly free; so does one of more pages than are kept that
-     * became so bit by bit while another one is active here. */
+    /* It is listed. If it is wholly free now it goes back if it is parked, or if xmc_stays_whole does not keep it and it is not the
+     * active one of the caller's FIFO. */
     if (xmc_word_class(old) != cls || !xmc_word_free(old) || !xmc_word_is_whole(now) ||
         !(bits & ~xmc_word_free(old)) || /* a bad free changes nothing */
         (!(old & XMC_WORD_PARKED) &&

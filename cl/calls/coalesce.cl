@@ -15,8 +15,8 @@
  *
  *   none              every lane alone.
  *
- * On devices whose work-items do not run in lock step each is served alone; there the work-group and
- * sub-group calls (collective.cl) are the coalesced path. None of this has a barrier; all of it may be
+ * On devices whose work-items do not run in lock step each is served alone; there the work-group calls (collective.cl)
+ * are the coalesced path, and the sub-group calls are the plain ones. None of this has a barrier; all of it may be
  * called from any control flow (convergence: any lanes).
  */
 #ifndef XMC_COALESCE_CL

@@ -11,7 +11,7 @@
  *
  * What PoCL's compiler keeps over a barrier costs an array of the work-group's, and accesses by its values instead of one
  * after the other. So no id is asked for where another one, behind the next barrier, could stand for it: not before
- * `together` is known, and the first work-item's own id is reckoned from the group's.
+ * `together` is known, and the first work-item's own id is computed from the group's.
  *
  * Groups of more than XMC_GROUP_MAX work-items are served one by one, as are all in debug builds.
  */
@@ -19,7 +19,8 @@
 #define XMC_COLLECTIVE_CL
 #include "group_free.cl"
 
-/* As xmcMalloc, for all work-items of the work-group together. A failure is counted as the first work-item's. */
+/* As xmcMalloc, for all work-items of the work-group together. On CPU devices the call has barriers for local memory, and a failure is counted
+ * as the first work-item's; elsewhere, in debug builds and in groups of more than XMC_GROUP_MAX, as the one's own. */
 XMC_API XMC_IN_KERNEL XMC_GLOBAL void *xmcMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, size_t size,
                                                           __local xmcGroupScratch *scratch) {
 #if XMC_COLLECTIVE_EACH

@@ -20,8 +20,8 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
   if (xmc_lanes_below(group) > 0)
     return;
   if (lanes >= 8u && lanes <= 32u && bits == 0xffffffffu >> (32u - lanes)) {
-    /* All of one that nobody answers for? Then it goes back with this release. If not, the fetch-or is on its way
-     * already, behind the same fence; if so, it changes nothing. */
+    /* If these are all blocks of a Superblock that is not listed, the CAS retires it and its memory goes back with this release. The fetch-or
+     * follows at once, behind the same fence. If the CAS failed it is the release; else it changes nothing, for these bits are set. */
     used = xmc_word_make(place.cls, lanes, 0);
     was = xmc_cas_release64(xmc_word_at(heap, words, place.id), used, XMC_WORD_RETIRED);
     old = xmc_or_hint64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
@@ -33,8 +33,8 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
       fifo = XMC_NONE;
       active = partly = 0;
     }
-    /* Was it another word? `partly` is less than 2^31, so it does not count; but it comes with the FIFO, and else ptxas waits for
-     * the CAS before it sends for that. */
+    /* Not 0 if the CAS found another word. `partly` is less than 2^31 and adds nothing, but makes the test depend on the FIFO's row:
+     * otherwise ptxas waits for the CAS before it issues the load of that row. */
     other = (xmc_u32)was | ((xmc_u32)(was >> 32) ^ ((xmc_u32)(used >> 32) | partly >> 31));
     if (!other && (old & XMC_WORD_LISTED)) { /* the fetch-or was done, too */
       xmc_superblock_released(heap, me, words, place.cls, place.id, used, fifo, hint, own, active);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A whole Superblock for a whole sub-group: 32 lanes that want the same class get its 32 blocks, the n-th lane the n-th.
  * That is what most requests of most kernels come to, so it has a way of its own in front of the general one
- * (coalesce.cl). It looks where that would, in the same order,
+ * (malloc_lanes.cl). It looks where that would, in the same order,
  *
  *   active Superblock, wholly free      one CAS takes all of it
  *      | exhausted, and the ring is empty: unlisted
@@ -10,8 +10,8 @@
  *   the page where the next one lies    one fetch-and; a new slab, parked   (slots' own, and those of few places)
  *   the run of pages of the hint        one fetch-and                       (other classes)
  *
- * and does nothing else: no second try of a CAS, no search, no Superblock of fewer blocks, nothing where room was ever scarce.
- * Where a step does not do at once the general way begins anew, and finds the heap as any other call may have left it. Nobody can be
+ * and does nothing else: no second try of a CAS, no search, no Superblock of fewer blocks, and once room was scarce nothing but the active
+ * Superblock. Where a step fails the general way begins anew, and finds the heap as any other call may have left it. Nobody can be
  * handed a block of these Superblocks while they are started, for none is free: their words are stores.
  */
 #ifndef XMC_FULL_GROUP_CL
@@ -163,7 +163,7 @@ XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 word
 }
 
 /* Runs of `pages` pages, a power of two up to a span, for all lanes of the group: the first four look at a span each, `near` and
- * those below it, and take as many as are still missing; then, if some are, at four others, a third of the heap further. Returns
+ * those below it, and take as many as are still missing; then, if some are, at four others, a third of the heap further; at most three times. Returns
  * the lane's first page, or XMC_NONE.
  *
  *   lane      0         1         2         3

@@ -2,7 +2,7 @@
 /* A whole Superblock that goes back with its release: all its blocks were freed by one sub-group at the same time, and
  * nobody answered for it.
  *
- *   release   CAS: used, no block free  -->  RETIRED    (coalesce.cl; what the users wrote was waited for)
+ *   release   CAS: used, no block free  -->  RETIRED    (free_lanes.cl; what the users wrote was waited for)
  *                |                                        and at the same time a look at the FIFO of my slot and class
  *                |
  *                +-- it has no active one: the Superblock takes the seat, whole
@@ -70,9 +70,9 @@ XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
 }
 
 /* All blocks of a Superblock that nobody answered for were released together, and that retired it; used: its word before,
- * fifo, hint, own, active: of its class here. It becomes the active one here if there is none, else it goes back. What
- * others may look for always does, which all FIFOs together could keep from them: wide ones, and in small heaps all pages that
- * are no slab's; and what the slot finds again at a place of its own. */
+ * fifo, hint, own, active: of its class here. It becomes the active one here if there is none. Else it goes back; and it always does if it has
+ * four pages or more or, in a heap of less than XMC_MANY_PAGES, is not of a slab (the seats of all FIFOs together could hold much of the
+ * heap), or if the slot has a place of its own, where it finds the memory again. */
 XMC_REST_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                          xmc_u32 id, xmc_u64 used, xmc_u32 fifo, xmc_u32 hint, xmc_u32 own,
                                          xmc_u64 active) {

@@ -3,7 +3,7 @@
  * everybody wants is in local memory (collective.cl).
  *
  *   sizes of one class     32 blocks of the slot's active Superblock                                  one CAS
- *                          places of the slab that it is in, or that the slot used last               one CAS
+ *                          places of the slab that the slot used last                                 one CAS
  *                          runs of pages in one span: whole slabs, and Superblocks of other classes   one CAS
  *   of several classes     class by class, 32 blocks of the active Superblock                         one CAS
  *

@@ -6,8 +6,8 @@
 #include "turns.cl"
 
 #if !XMC_SIMT || XMC_COALESCING == XMC_COALESCE_NONE
-/* Block `bit` of a Superblock, while the one so many further on comes into the caches: the next atomic waits for the write to
- * this one. With the first one of a new Superblock come all up to there. */
+/* Returns block `bit` of a Superblock, and prefetches the block XMC_BLOCKS_AHEAD further on, because the next atomic waits for the user's write
+ * to this one; behind the first block of a Superblock, all blocks up to there. */
 #define XMC_BLOCKS_AHEAD 16u
 XMC_FN XMC_GLOBAL char *xmc_block_ahead(XMC_GLOBAL char *block, xmc_u32 cls, xmc_u32 bit) {
   if (bit < 32u - XMC_BLOCKS_AHEAD)
@@ -21,8 +21,8 @@ XMC_FN XMC_GLOBAL char *xmc_blocks_ahead(XMC_GLOBAL char *block, xmc_u32 cls, xm
   return block;
 }
 
-/* One block of the active Superblock `id`, or 0 and its word as seen in *w. On CPUs a CAS by a wrong guess is dear, and a load
- * right behind another atomic on the same word, too: so the FIFO remembers which of both is likely. */
+/* One block of the active Superblock `id`, or 0 and its word as seen in *w. On CPUs a CAS with a wrong guess is expensive, and so is a
+ * load right behind another atomic on the same word: the FIFO's `partly` remembers which to use. */
 XMC_FN XMC_GLOBAL char *xmc_active_malloc(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_u32 fifo,
                                           xmc_u32 id, xmc_u64 *w) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_at(heap, view.words, id);

@@ -54,7 +54,7 @@ XMC_PART_FN XMC_GLOBAL char *xmc_class_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc
                                *seat);
       take = xmc_claim_mask(claim);
       id = xmc_claim_id(claim);
-      /* This lane's last turn. The others know the rest: it need not stay in registers here. */
+      /* Most often this lane's last turn; if not, the next one reads all of this anew. So nothing here need stay in registers. */
       view->data = (xmc_u32)(xmc_heap_data(heap) >> 4);
       w = seat->active = 0;
       view->words = seat->head = seat->used = seat->hint = seat->fifo = 0;

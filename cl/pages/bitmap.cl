@@ -10,9 +10,9 @@
  * bits are set on all levels. Whoever gives an item the thing sets the bit afterwards, always by a
  * read-modify-write. Whoever finds a set bit wrong clears it and then looks at the item once more
  * (xmc_bitmap_clear's callers), setting it again if need be. The read-modify-writes on the word order the
- * two: either the clearing one sees the item's new state, or the bit is set after it was cleared. (Where what was used was
- * done for everybody, XMC_USED_IS_DONE, a load that finds the bit set does as well: whoever clears it then looks at the
- * item later still.) Each level is to the words below what level 0 is to the items.
+ * two: either the clearing one sees the item's new state, or the bit is set after it was cleared. (Where
+ * XMC_USED_IS_DONE is 1 a plain load that finds the bit set may replace the read-modify-write: the item's new state is visible by then, so
+ * whoever clears the bit later sees it in the second look.) Each level is to the words below what level 0 is to the items.
  */
 #ifndef XMC_BITMAP_CL
 #define XMC_BITMAP_CL

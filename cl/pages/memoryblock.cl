@@ -242,8 +242,8 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
   }
 }
 
-/* The span where a slot looks first for Memoryblocks, and from there downwards. The slots share the heap, and some of them are as
- * far from each other as they can be: the first ones of each 64, and those of few multiprocessors (which have 64 each). */
+/* The span from which a slot looks for Memoryblocks, downwards. The low six bits of the slot's number are reversed, so that the first slots of
+ * each 64 (a multiprocessor's), which are in use most often, lie far apart in the heap. */
 XMC_FN xmc_u32 xmc_memoryblock_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me) {
   XMC_AFRESH64(heap);
   xmc_u32 slot = xmc_slot_hint(me, xmc_heap_lanes(heap)), low = slot & 63u;
@@ -290,8 +290,10 @@ XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages
   }
 }
 
-/* Runs that the index misses, because a work-item stopped half-way, are found by looking at XMC_SWEEP_SPANS, from where the search
- * before it, which failed, ended. Returns 1 if it mended something or saw 2^order free pages at a multiple of that. */
+/* Finds runs that the index misses because a work-item stopped half-way: compares up to XMC_SWEEP_SPANS spans with the index, and stops at
+ * the first that helps. It starts at a number that grows with the failed requests, so on CPU devices it goes on where the last refused
+ * request ended; on GPUs xmc_any_number is added, and it starts anywhere. Returns 1 if it mended something or saw 2^order free pages at a
+ * multiple of that. */
 #define XMC_SWEEP_SPANS (XMC_SIMT ? 512u : 64u)
 XMC_FN int xmc_index_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order) {
   XMC_AFRESH64(heap);

@@ -40,7 +40,7 @@ XMC_COLD_FN void xmc_room_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
 
 /* Is a sample due? `one` differs from request to request. One in 16 is; in heaps of at least XMC_MANY_PAGES one in 64, for there one in 16
  * makes kernels of mixed sizes 6 % slower, while in small heaps the mean of so few samples would follow too late (bench/experiments.md).
- * None is for 0. */
+ * If `one` is 0 no sample is due. */
 XMC_FN int xmc_room_is_due(XMC_GLOBAL xmcHeap *heap, xmc_u32 one) {
   return one - 1u < (1u << 28) - 1u &&
          (xmc_heap_present_spans(heap) < XMC_MANY_PAGES / XMC_SPAN_PAGES || one < 1u << 26);

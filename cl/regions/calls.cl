@@ -2,7 +2,7 @@
 /* Regions: the calls. A region is a value (xmcRegion) that may be stored, passed between kernels and between host and device, and
  * that stays the same when the heap is saved and read again. 0 is no region.
  *
- * Any work-item may call from any control flow (convergence: any lanes), but for the work-group calls at the end. No call waits
+ * Any work-item may call from any control flow (convergence: any lanes), except the work-group calls (work_group.cl). No call waits
  * for another work-item. Requests acquire, and xmcRegionFree and xmcRegionReset release, at device scope.
  *
  * A region that is none, was freed, or belongs to another heap changes nothing, and is counted in invalid_frees of the statistics.
@@ -65,7 +65,7 @@ XMC_FN XMC_GLOBAL void *xmc_debug_region_malloc(XMC_GLOBAL xmcHeap *heap, xmcReg
 
 /* Allocates `size` bytes in the region, aligned to 16, which live until the region is freed or reset. NULL for size 0; NULL, counted,
  * when no room is left or the region is a bad one. Lanes of a sub-group that ask one region at the same time share one
- * atomic, whatever their sizes. Up to 32 KiB come from a chunk of the region, most often by one atomic; more, and as much for a
+ * atomic, whatever their sizes. Up to 32 KiB less 16 bytes come from a chunk of the region, most often by one atomic; more, and as much for a
  * sub-group together, is a run of pages of its own. */
 XMC_LARGE_API XMC_GLOBAL void *xmcRegionMalloc(XMC_GLOBAL xmcHeap *heap, xmcRegion region, size_t size) {
 #if XMC_DEBUG
@@ -94,7 +94,7 @@ XMC_LARGE_API void xmcRegionFree(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
     xmc_region_free(heap, region);
 }
 
-/* Frees all blocks of the region, which keeps its chunks for further requests; those of requests over 32 KiB go back to the
+/* Frees all blocks of the region, which keeps its chunks for further requests; those of requests over 32 KiB less 16 bytes go back to the
  * heap. 0 is a no-op. Nobody else may use the region meanwhile: a block of a request beside it may be handed out again. */
 XMC_LARGE_API void xmcRegionReset(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   XMC_OWN(heap);

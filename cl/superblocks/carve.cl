@@ -81,8 +81,8 @@ XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_
 }
 
 /* Where a slot looks first for pages of a class: each class and slot has a place of its own, as long as the heap has room
- * for all. From the lowest class up they take 19 times 1 page a slot and 4 times 2, 4, 8 and 16, at multiples of that. On CPU
- * devices each slot has a span instead: words in one cache line would wander between the cores. */
+ * for all. From the lowest class up there are 19 classes of 1 page, 4 each of 2, 4 and 8 pages, and one of 16; each starts at a multiple
+ * of its pages. On CPU devices each slot has a span instead, because cores that write to words of one cache line slow each other down. */
 XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   XMC_AFRESH64(heap);
   xmc_u32 order = xmc_class_order(cls), before = cls;
@@ -184,12 +184,12 @@ XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   return xmc_claim_make(id, take);
 }
 
-/* In a slab of 32 places, of 16 B, some have words that were of runs which began at this page. What the pages behind it
- * still say of those is taken back before the slab comes into use. They still say that they were used (XMC_MAP_NONE).
+/* The 32 places of a slab of 16 B use all rows of state words, also those of runs that began at this page before. So the entries of the pages
+ * behind it that still lead to such a run become XMC_CLASS_BODY before the slab comes into use; not XMC_MAP_NONE, for those pages were used.
  *
- * To be called before the page's own entry is written, which says whether a run can have begun here: none has if the page was never used,
- * or was such a slab the last time. Each look at a page behind it waits for the one before: where a sub-group asks for 16 B, the fifteen of
- * every sixteenth page would take a sixth of the kernel's time. */
+ * Call it before the page's own entry is written, which says whether a run can have begun here: none has if the page was never used or was
+ * such a slab the last time. Else up to 15 entries are read one after the other: without that test they take a sixth of the time of
+ * allocations of 16 B by whole sub-groups. */
 XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   XMC_AFRESH64(heap);
   xmc_u32 i, at = page | 16u; /* its lowest bit: the pages of the longest run that may have begun here */

@@ -25,8 +25,8 @@ XMC_FN xmc_u64 xmc_message(xmc_u32 number, xmc_u32 payload) { return (xmc_u64)nu
 XMC_FN xmc_u32 xmc_message_number(xmc_u64 message) { return (xmc_u32)(message >> 32); }
 XMC_FN xmc_u32 xmc_message_payload(xmc_u64 message) { return (xmc_u32)message; }
 
-/* The active Superblock's id and, above it, how often it changed: a CAS by one who read it before it was
- * taken away and put back would lose it. */
+/* The active Superblock's id and, above it, how often `active` changed. Without that number a CAS by a work-item that read the id before it
+ * was taken away and put back would succeed (ABA), and the id would be lost. */
 XMC_FN xmc_u32 xmc_active_id(xmc_u64 active) { return (xmc_u32)active; }
 XMC_FN xmc_u64 xmc_active_next(xmc_u64 active, xmc_u32 id) { return ((active >> 32) + 1u) << 32 | id; }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Own places: in a heap that has fewer FIFOs than sub-groups run at the same time, those of one FIFO would take the places of
- * one slab, meet in its word, and all come for a new one when it is used up; or all follow one hint to the same pages. So
+/* Own places. In a heap that has fewer FIFOs than sub-groups can run at the same time several sub-groups share a FIFO. They would contend for
+ * the state word of one slab, and all allocate a replacement when it is exhausted; or they would all follow one hint to the same pages. So
  * each slot has a slab of its own for whole Superblocks of each small class, and a place to look first for runs of each
  * length. GPUs only.
  *
@@ -44,8 +44,8 @@ XMC_FN XMC_GLOBAL xmc_u32 *xmc_own_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, x
          (xmc_u32)(XMC_HEADER_BYTES / sizeof(xmc_u32) + row * own + xmc_slot_hint(me, own)); /* in 32 bits */
 }
 
-/* Is this slab, which became wholly free, the caller's own? Then it stays, as long as room was never scarce: who allocates and
- * frees by turns would start a new one each time. */
+/* Is this slab, which became wholly free, the caller's own? Then it stays, as long as room was never scarce: a slot that
+ * alternates between malloc and free would start a new one each time. */
 XMC_FN int xmc_is_own_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id) {
   xmc_u32 own = xmc_own_slots(heap, cls - XMC_CLASSES);
   return own && !xmc_slab_is_parked(cls) &&

@@ -103,9 +103,9 @@ XMC_FN void xmc_fifo_moved(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat *seat
     xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
 }
 
-/* The word that Superblock `id` has when it is wholly free and in a ring; the active one's is seated besides. A guess: blocks
- * that come and go leave it so. To keep in mind what else it may be would be right more often, but made each FIFO dirty in the
- * caches. Of no use, and no harm, where `id` is none. */
+/* The word that Superblock `id` has when it is wholly free and in a ring; that of the active one is seated as well. It is a
+ * guess, right whenever all blocks came back. Remembering the last word would be right more often, but each claim would write to the FIFO's
+ * cache line. The result means nothing if `id` is XMC_NONE. */
 XMC_FN xmc_u64 xmc_word_guess(xmc_u32 cls, xmc_u32 id) {
   xmc_u32 count = 32u, mask = ~0u;
   if (!xmc_class_is_small(cls)) {

@@ -25,8 +25,8 @@
 #include "../platform/platform.h"
 #include "../pages/bits.cl"
 
-/* The id of the Superblock whose state word is in this row of the words of its (first) page, and back (arena.h). CPUs foresee
- * whether a row is turned, where its number would be waited for. */
+/* The id of the Superblock whose state word is in this row of the words of its (first) page, and back. arena.h says which rows are rotated. CPU
+ * devices skip the rotation of rows 0 to 15, which have none, by a branch: it is predicted, where the arithmetic would wait for the row's number. */
 XMC_FN xmc_u32 xmc_row_turn(xmc_u32 row) { return (row & 7u) * (row >> 4); }
 #define XMC_TURN_ROUND 0x1041u /* three copies of six bits, so that a shift turns them round */
 XMC_FN xmc_u32 xmc_superblock_id(xmc_u32 page, xmc_u32 row) {
@@ -69,7 +69,7 @@ XMC_FN xmc_u64 xmc_word_seat(xmc_u32 cls) { return cls < XMC_CLASSES ? XMC_WORD_
  *
  * One try, for on NVIDIA a loop around a CAS costs more than the CAS: ptxas puts YIELD at its head, and lanes that wait where
  * all come together go on without those that yield. The sub-group is in parts from then on, and each part works alone. So
- * who fails a second time looks at the FIFO again, in a loop that few ever reach (coalesce.cl). */
+ * who fails a second time looks at the FIFO again, in a loop that few ever reach (xmc_class_malloc_rest in malloc_lanes.cl). */
 XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u32 want, xmc_u64 *seen) {
   xmc_u64 w = *seen, old;
   xmc_u32 take = xmc_lowest_bits(xmc_word_available(w, cls), want);

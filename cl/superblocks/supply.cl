@@ -156,9 +156,9 @@ XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
   }
 }
 
-/* Was room scarce just now: did requests come to the last resort since one last took free pages? Then what the caller's
- * FIFO cannot serve at once is better parked, in everybody's sight, than in its ring. xmc_room_near also says XMC_ROOM_SHORT.
- * "Near": as of the caller's last acquire, or newer. */
+/* The pressure words. xmc_room_near: all bits. xmc_scarce_near, xmc_scarce_look: not 0 once a request ever found nothing in a turn of the
+ * last resort (XMC_SCARCE_ONCE). xmc_is_scarce: did that happen since a Superblock or slab was last started? Then what the caller's FIFO
+ * cannot serve at once is better parked, in everybody's sight, than in its ring. "Near": as of the caller's last acquire, or newer. */
 XMC_FN xmc_u32 xmc_room_near(XMC_GLOBAL xmcHeap *heap) {
   return xmc_load_near32((XMC_GLOBAL const xmc_u32 *)&heap->scarce);
 }
@@ -185,10 +185,10 @@ XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32
   xmc_park(heap, cls, id);
 }
 
-/* Does a Superblock that is wholly free stay where it is listed, with the word w? Of one page, yes; of two, in large heaps;
- * larger ones where they are active, and as long as room is not scarce: all rings of a large GPU together would keep most
- * of the heap. So would the active ones of the largest classes, and in heaps of less than XMC_MANY_PAGES all that are
- * larger than a page. */
+/* Does a Superblock that is wholly free, with the word w, stay where it is listed? One of a page or less does. On GPUs, none of more pages in
+ * a heap of less than XMC_MANY_PAGES; else one of two pages does, and one with blocks of more than 4 KiB does not: the rings and seats of a large
+ * GPU together would keep most of the heap. All others, on CPU devices all of several pages, stay as long as they are in a seat and room is
+ * not scarce now. */
 XMC_FN int xmc_stays_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u64 w) {
   if (!xmc_class_is_long(cls))
     return 1;
@@ -201,7 +201,7 @@ XMC_FN int xmc_stays_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u64 w) {
   return (w & XMC_WORD_SEATED) && !xmc_is_scarce(heap);
 }
 
-/* Is this the active Superblock of the caller's FIFO, or might that be? Then it stays when it is free. */
+/* Is this the active Superblock of the caller's FIFO, as far as a relaxed load can tell? Then it stays although it is wholly free. */
 XMC_FN int xmc_is_active_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id) {
   xmc_u32 slot = xmc_fifo_slot(heap, me, cls);
   return slot != XMC_NONE && xmc_active_id(xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active)) == id;

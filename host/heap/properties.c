@@ -62,6 +62,10 @@ cl_int xmc_read_properties(const xmc_heap_properties *properties, const xmc_imag
     if (!xmc_set_property(settings, p[0], p[1]))
       return CL_INVALID_PROPERTY;
   }
+  if (image && !settings->max_bytes && image->header->bytes == image->header->max_bytes)
+    settings->max_bytes = own.max_bytes; /* 0: the heap's size */
+  if (image && !settings->trace_records)
+    settings->trace_every = own.trace_every; /* of no trace */
   if (image && (own.coalescing != settings->coalescing || own.fifos != settings->fifos ||
                 own.fifo_start != settings->fifo_start || own.debug != settings->debug ||
                 own.max_bytes != settings->max_bytes || own.trace_records != settings->trace_records ||

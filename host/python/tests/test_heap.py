@@ -91,6 +91,14 @@ def test_refused(context, nbytes, more, status):
     assert str(e.value).startswith(("XMC_", "CL_"))
 
 
+def test_sizes_that_are_none(context):
+    for nbytes in (1e6, "64M"):
+        with pytest.raises(TypeError, match="integer"):
+            xmc.Heap(context, nbytes)
+    with pytest.raises(ValueError, match="negative"):
+        xmc.Heap(context, -1)
+
+
 def test_released_with_the_object(context, queue, refs):
     """... and its kernels, which keep it alive; work already enqueued still runs."""
     heap = xmc.Heap(context, 16 << 20)
