@@ -103,8 +103,8 @@ XMC_API XMC_IN_KERNEL void xmcRegionFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcR
                                                   __local xmcRegionScratch *scratch) {
   xmc_u32 items = (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2)), i;
   XMC_OWN(heap);
-  barrier(CLK_LOCAL_MEM_FENCE |
-          CLK_GLOBAL_MEM_FENCE); /* a request before it may have ended by itself, behind no barrier */
+  /* A work-item's last request may have been served by itself, behind no barrier: others may still be on their way to it. */
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (xmc_local_id() == 0)
     scratch->mine = region && xmc_heap_is_ours(heap) && xmc_region_close(heap, region);
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -122,8 +122,8 @@ XMC_API XMC_IN_KERNEL void xmcRegionResetWorkGroup(XMC_GLOBAL xmcHeap *heap, xmc
                                                    __local xmcRegionScratch *scratch) {
   xmc_u32 items = (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2)), i;
   XMC_OWN(heap);
-  barrier(CLK_LOCAL_MEM_FENCE |
-          CLK_GLOBAL_MEM_FENCE); /* a request before it may have ended by itself, behind no barrier */
+  /* A work-item's last request may have been served by itself, behind no barrier: others may still be on their way to it. */
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (xmc_local_id() == 0)
     scratch->mine = region && xmc_heap_is_ours(heap) && xmc_region_renews(heap, region);
   barrier(CLK_LOCAL_MEM_FENCE);

@@ -115,8 +115,8 @@ static int is_left(xmcHeap *meta, xmc_u32 page) {
     if (!xmc_run_fits(meta, cls, page - back, order) || back >> order ||
         *xmc_word_of(meta, xmc_run_id(page - back, order)) != XMC_WORD_RETIRED)
       return 0;
-    first = *xmc_page_entry(
-        meta, page - back); /* of a page where a run began; a slab of 32 places would have taken it back */
+    /* The page where the run began says so, or what was there since; not that nothing was, or a slab of 32 places (xmc_runs_forget). */
+    first = *xmc_page_entry(meta, page - back);
     if (back && (first == XMC_MAP_NONE || xmc_map_class(first) == 0))
       return 0;
     blocks = xmc_class_blocks(cls, 1u << order);
