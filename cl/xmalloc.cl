@@ -6,7 +6,8 @@
  * All functions but the collective ones may be called by any work-item, from any control flow, in any
  * ND-range (convergence: any lanes). xmcMalloc acquires and xmcFree releases at device scope: what a
  * work-item wrote before it freed a block is ordered before what the block's next owner does. No call
- * waits for another work-item, except that the collective ones contain barriers. Blocks live until they are freed or the heap is reset, across launches.
+ * waits for another work-item, except that the collective ones contain barriers. Blocks live until they are
+ * freed or the heap is reset, across launches.
  *
  * Sizes are in bytes. A block is aligned to 16 bytes at least. A request or free of up to 8 KiB takes the same
  * number of steps whatever the heap's size and however many blocks live, as long as there is room. Two things

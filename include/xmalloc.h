@@ -370,8 +370,8 @@ typedef struct xmc_heap_stats {
   /* The largest request that would be granted if nobody else called meanwhile: pages in a row that are free, or can be taken
    * back because no block in them is live. Runs of more than 64 pages begin at a multiple of 64 pages. */
   cl_ulong largest_free_bytes;
-  cl_ulong
-      free_block_bytes;  /* part of free_bytes: free Basicblocks in Superblocks, and unused places of slabs */
+  /* part of free_bytes: free Basicblocks in Superblocks, and unused places of slabs */
+  cl_ulong free_block_bytes;
   cl_ulong superblocks;  /* Superblocks in use */
   cl_ulong memoryblocks; /* live blocks that are Memoryblocks of their own */
   cl_ulong memoryblock_bytes;
@@ -380,8 +380,8 @@ typedef struct xmc_heap_stats {
   /* its work-item's global linear id; of a work-group call, the first's on CPU devices */
   cl_ulong first_failure_id;
   cl_ulong double_frees;
-  cl_ulong
-      invalid_frees; /* of pointers at which no block begins (now, if the page was reused), and of bad regions */
+  /* of pointers at which no block begins (or none any more, if the page was used anew), and of bad regions */
+  cl_ulong invalid_frees;
   cl_ulong first_double_free; /* xmcRef of the first one */
   /* the first such pointer minus the arena's address: its xmcRef if it lies in the arena; else, modulo 2^64, a number
    * beyond heap_bytes that is no xmcRef */
@@ -561,8 +561,8 @@ typedef cl_uint xmc_heap_event;
 #define XMC_EVENT_FAILED_REQUEST 0x5851 /* a request got NULL; `value`: the bytes asked for */
 #define XMC_EVENT_DOUBLE_FREE 0x5852 /* `value`: the xmcRef, as xmc_heap_stats has it; so for the next ones */
 #define XMC_EVENT_INVALID_FREE 0x5853
-#define XMC_EVENT_RED_ZONE \
-  0x5854 /* debug heaps: an overwritten header; from level 2 on any overwritten byte beside a block */
+/* debug heaps: an overwritten header; from level 2 on any overwritten byte beside a block */
+#define XMC_EVENT_RED_ZONE 0x5854
 #define XMC_EVENT_USE_AFTER_FREE 0x5855 /* debug heaps from level 2 on */
 
 /* The first failure of a kind: what xmc_heap_stats says of it. `id` is the work-item's global linear id for a failed

@@ -131,8 +131,7 @@ static void entry_of_a_run(xmcHeap *meta, xmc_u64 first) {
   for (i = 0; i < 2u; i++)
     *xmc_page_entry(meta, page + i) =
         (xmc_u64)xmc_class_inverse(19) << 32 | XMC_MAP(19, i, XMC_RUN_PLACE + 1u, xmc_class_blocks(19, 2));
-  if (first)
-    *xmc_page_entry(meta, page) = first;
+  *xmc_page_entry(meta, page) = first;
 }
 static void entry_of_a_run_in_a_page_never_used(xmcHeap *meta) { entry_of_a_run(meta, XMC_MAP_NONE); }
 static void entry_of_a_run_in_a_slab_of_16_bytes(xmcHeap *meta) {

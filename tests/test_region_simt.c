@@ -262,9 +262,13 @@ static void free_beside_chunks(uint32_t number, void *data) {
     s->filled = 1;
     while (!s->chunked)
       simt_step();
-    stop.counts = number == SIMT_LANES ? 1 : stop.counts;
+    if (number == SIMT_LANES)
+      stop.counts = 1;
     xmcFree(s->heap, block[s->superblock]);
-    stop.stopped |= number == SIMT_LANES && stop.counts ? 2u : 0; /* it had no such atomic */
+    if (number == SIMT_LANES && stop.counts) { /* it has no such atomic */
+      stop.counts = 0;
+      stop.stopped = 2;
+    }
     while (!stop.goes_on)
       simt_step();
     for (i = 0; i < SUPERBLOCKS; i++)
@@ -311,7 +315,7 @@ static void a_free_beside_chunks(void **state) {
       c.heap = core_heap(1300000, 1, 0, XMC_COALESCE_CLASS);
       simt_run(&s, free_beside_chunks, &c);
       assert_false(s.hung);
-      if (stop.stopped & 2u)
+      if (stop.stopped == 2)
         most = before; /* the last */
       intact(c.heap);
       simt_run(&s, free_regions, &c);

@@ -5,8 +5,8 @@
  *                chunk used up      -> the next one of the ring that has room, else a new one behind it
  *                over 32,752 bytes  -> a chunk of its own in the slot's list
  *
- * On GPUs the lanes of a sub-group that ask one region at the same time ask together, whatever their sizes, and a slot belongs
- * to half a multiprocessor, whose first cache then holds what leads to the chunk. While one of its sub-groups fetches a new chunk
+ * On GPUs the lanes of a sub-group that ask one region at the same time ask together, whatever their sizes, and on NVIDIA a slot
+ * belongs to half a multiprocessor, whose first cache then holds what leads to the chunk. While one of its sub-groups fetches a new chunk
  * the others look into other slots, a few times, and then fetch one, too. Nobody waits: every loop goes round again only
  * because somebody else took room, put a chunk into a ring, or moved a slot on.
  */
