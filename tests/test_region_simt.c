@@ -248,7 +248,6 @@ typedef struct scene {
   xmcHeap *heap;
   xmcRegion regions[REGIONS];
   uint32_t superblock, filled, chunked;
-  uint32_t link; /* written where the freed page's link is: 0, or what may be half of a room word */
 } scene;
 
 /* The second sub-group frees one of its Superblocks of 32 blocks of 512 B, and stops on its way. Meanwhile the first work-item fills all free
@@ -263,13 +262,8 @@ static void free_beside_chunks(uint32_t number, void *data) {
     s->filled = 1;
     while (!s->chunked)
       simt_step();
-    if (number == SIMT_LANES) {
-      i = (uint32_t)(((char *)block[s->superblock] - xmc_page_address(s->heap, 0)) >> XMC_PAGE_SHIFT);
-      /* A region's tag, for an odd page; for an even one the room that a chunk for one BLOCK has left */
-      *xmc_next_hint(s->heap, i) =
-          i % 2u || !s->link ? s->link : XMC_ROOM_BASE + xmc_chunk_units(2) - BLOCK_UNITS;
+    if (number == SIMT_LANES)
       stop.counts = 1;
-    }
     xmcFree(s->heap, block[s->superblock]);
     if (number == SIMT_LANES && stop.counts) { /* it has no such atomic */
       stop.counts = 0;
@@ -302,51 +296,49 @@ static void free_regions(uint32_t number, void *data) {
     xmcRegionFree(s->heap, s->regions[i]);
 }
 
-/* A room word is a hint in no half, and a region's. */
+/* Each chunk's room word has a region's tag, and in its lower half a number near XMC_ROOM_BASE. */
 static void rooms_are_whole(xmcHeap *heap) {
   uint32_t page;
   for (page = 0; page < heap->present; page += 2) {
     uint64_t room = *xmc_room_of(heap, page), entry = *xmc_page_entry(heap, page);
     if (entry == XMC_MAP(XMC_CLASS_CHUNK, 0, 0, 0) || entry == XMC_MAP(XMC_CLASS_REGION, 0, 0, 0)) {
       assert_in_range(xmc_room_tag(room), 1, REGIONS);
-      assert_true((uint32_t)room >= XMC_HINT_LIMIT);
+      assert_in_range((uint32_t)room, XMC_ROOM_BASE - 2u * BLOCK_UNITS,
+                      XMC_ROOM_BASE + xmc_chunk_units(XMC_CHUNK_MOST_PAGES));
     }
   }
 }
 
-/* What a free still writes after the pages are given back must not change the room word of a new chunk there, even where the link that it
- * replaces looks like half of that word. */
+/* What a free still writes after the pages are given back must not change the room word of a new chunk there. */
 static void a_free_beside_chunks(void **state) {
-  uint32_t before, superblock, most, link, atomics = 0;
+  uint32_t before, superblock, most, atomics = 0;
   simt s;
   scene c;
   (void)state;
   for (superblock = 0; superblock < SUPERBLOCKS; superblock++)
-    for (before = 0, most = 100; before < most; before++)
-      for (link = 0; link <= REGIONS && before < most; link++) {
-        memset(&s, 0, sizeof s);
-        memset(&c, 0, sizeof c);
-        memset(&stop, 0, sizeof stop);
-        s.groups = 2;
-        s.seed = 7;
-        s.most_ticks = 5000000;
-        stop.before = before;
-        c.superblock = superblock;
-        c.link = link;
-        c.heap = core_heap(1300000, 1, 0, XMC_COALESCE_CLASS);
-        simt_run(&s, free_beside_chunks, &c);
-        assert_false(s.hung);
-        if (stop.stopped == 2)
-          most = before; /* the last */
-        intact(c.heap);
-        rooms_are_whole(c.heap);
-        simt_run(&s, free_regions, &c);
-        intact(c.heap);
-        assert_int_equal(c.heap->invalid_frees + c.heap->double_frees, 0);
-        assert_true(core_free_pages(c.heap) + 3u >= c.heap->present); /* the rest may be kept for the class */
-        atomics += before < most && link == 0;
-        core_heap_free(c.heap);
-      }
+    for (before = 0, most = 100; before < most; before++) {
+      memset(&s, 0, sizeof s);
+      memset(&c, 0, sizeof c);
+      memset(&stop, 0, sizeof stop);
+      s.groups = 2;
+      s.seed = 7;
+      s.most_ticks = 5000000;
+      stop.before = before;
+      c.superblock = superblock;
+      c.heap = core_heap(1300000, 1, 0, XMC_COALESCE_CLASS);
+      simt_run(&s, free_beside_chunks, &c);
+      assert_false(s.hung);
+      if (stop.stopped == 2)
+        most = before; /* the last */
+      intact(c.heap);
+      rooms_are_whole(c.heap);
+      simt_run(&s, free_regions, &c);
+      intact(c.heap);
+      assert_int_equal(c.heap->invalid_frees + c.heap->double_frees, 0);
+      assert_true(core_free_pages(c.heap) + 3u >= c.heap->present); /* the rest may be kept for the class */
+      atomics += before < most;
+      core_heap_free(c.heap);
+    }
   assert_true(atomics >= 4u * SUPERBLOCKS);
 }
 

@@ -24,7 +24,7 @@
 /* A place of a slab of few places goes back, `bit` of its word; `fifo`, `own`: of the Superblock's class. Most often the slab is
  * parked and this is its first place, or its last: then the CAS takes the slab out of use. */
 XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
-                                  xmc_u32 id, xmc_u32 bit, XMC_GLOBAL xmc_u32 *place) {
+                                  xmc_u32 id, xmc_u32 bit, xmc_u32 fifo, xmc_u32 own) {
   xmc_u32 places = xmc_parked_places(cls);
   xmc_u64 set = XMC_WORD_LISTED | XMC_WORD_PARKED | bit, now, was, w;
   now = xmc_word_make(cls, places, xmc_count_mask(places) & ~bit) | XMC_WORD_LISTED | XMC_WORD_PARKED;
@@ -35,8 +35,8 @@ XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
     if (xmc_word_is_whole(now) && !(now & XMC_WORD_WATCHED))
       was = xmc_cas_hint64(xmc_word_at(heap, words, id), now, XMC_WORD_RETIRED);
     if (was != now) {
-      if (!xmc_word_free(w) && place) /* the next place that this slot takes */
-        xmc_store_relaxed32(place, id + 1u);
+      if (!xmc_word_free(w) && fifo != XMC_NONE) /* the next place that this slot takes */
+        xmc_store_relaxed32(xmc_hint_place(heap, me, cls - XMC_CLASSES, own, fifo), id + 1u);
       xmc_slab_got(heap, me, words, cls, id, set, w);
       return;
     }
@@ -44,39 +44,24 @@ XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
   xmc_run_gave(heap, xmc_slab_page(id), 1u);
 }
 
-/* Gives the pages of a run back, and makes it the first of the slot's stack of hints, as xmc_hint_push does. That writes the link to the next
- * hint first, and here the pages would have to wait for it. So here the link is written afterwards, when the pages may be a region's chunk
- * already, whose room word lies in the same place. The CAS cannot change a room word: it expects a hint, and the lower half of a room
- * word is no hint (XMC_HINT_LIMIT). The upper half, which belongs to an odd page, may have any value; so odd pages get no link. */
-XMC_FN void xmc_run_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 order, XMC_GLOBAL xmc_u32 *place,
-                         xmc_u32 hint, int alone) {
-  xmc_u64 map = xmc_fixed_map(heap);
-  XMC_GLOBAL xmc_u32 *next = xmc_map_hint(heap, (xmc_u32)map, (xmc_u32)(map >> 32), page);
-  xmc_u32 link = xmc_load_relaxed32(next), first = XMC_HINT(page, order);
-  xmc_run_gave(heap, page, 1u << order);
-  if (!place)
-    return;
-  if (!alone && !(page & 1u) && link < XMC_HINT_LIMIT)
-    xmc_cas_hint32(next, link, hint);
-  else
-    first |= XMC_HINT_ALONE;
-  xmc_store_relaxed32(place, first);
-}
-
 /* The memory of a retired Superblock goes back. `fifo`, `hint`, `own`: of its class here. */
 XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                                 xmc_u32 fifo, xmc_u32 hint, xmc_u32 own) {
   xmc_u32 bit = 1u << xmc_id_row(id);
-  XMC_GLOBAL xmc_u32 *place = fifo != XMC_NONE ? xmc_hint_place(heap, me, cls, own, fifo) : 0;
   xmc_u64 w;
   if (!xmc_class_is_small(cls)) {
-    xmc_run_gone(heap, xmc_id_page(id), xmc_run_order(id), place, hint, own != 0);
+    xmc_run_gave(heap, xmc_id_page(id), 1u << xmc_run_order(id));
+    /* From here on another work-item may own the pages. So this hint does not lead on to the one before, as xmc_hint_push would have it: that
+     * would be stored where a region's chunk in these pages has its room word. If the FIFO has a stack of hints the stack stays instead. */
+    if (own || (fifo != XMC_NONE && !xmc_hint_is_stack(hint)))
+      xmc_store_relaxed32(xmc_hint_place(heap, me, cls, own, fifo),
+                          XMC_HINT_ALONE | XMC_HINT(xmc_id_page(id), xmc_run_order(id)));
     return;
   }
   cls = xmc_slab_class(cls);
   id = xmc_slab_id(xmc_id_page(id));
   if (xmc_slab_is_parked(cls)) {
-    xmc_parked_place_gone(heap, me, words, cls, id, bit, place);
+    xmc_parked_place_gone(heap, me, words, cls, id, bit, fifo, own);
     return;
   }
   w = xmc_or_hint64(xmc_word_at(heap, words, id), XMC_WORD_LISTED | bit);

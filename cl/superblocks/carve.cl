@@ -187,17 +187,16 @@ XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
 /* The 32 places of a slab of 16 B use all rows of state words, also those of runs that began at this page before. So the entries of the pages
  * behind it that still lead to such a run become XMC_CLASS_BODY before the slab comes into use; not XMC_MAP_NONE, for those pages were used.
  *
- * Call it before the page's own entry is written, which says whether a run can have begun here: none has if the page was never used or was
- * such a slab the last time. Else up to 15 entries are read one after the other: without that test they take a sixth of the time of
- * allocations of 16 B by whole sub-groups. */
+ * The entries are read one after the other, which takes 3 us of 22 in allocations of 16 B by whole sub-groups. To ask the page's own entry first,
+ * whether a run can have begun here, saved those, but made kernels of mixed sizes 4 us slower (bench/experiments.md). */
 XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   XMC_AFRESH64(heap);
-  xmc_u32 i, at = page | 16u; /* its lowest bit: the pages of the longest run that may have begun here */
-  xmc_u64 entry = xmc_load_relaxed64(xmc_page_entry(heap, page));
-  if (entry == XMC_MAP_NONE || xmc_map_class(entry) == 0)
-    return;
+  xmc_u32 i, at = page | 16u, end = page + (at & -at); /* the longest run that may have begun here */
+  xmc_u64 entry;
+  if (end > xmc_heap_pages(heap))
+    end = xmc_heap_pages(heap);
   XMC_ROLLED
-  for (i = 1; i < (at & -at) && page + i < xmc_heap_pages(heap); i++) {
+  for (i = 1; page + i < end; i++) {
     entry = xmc_load_relaxed64(xmc_page_entry(heap, page + i));
     if (xmc_map_class(entry) < XMC_CLASSES && xmc_map_back(entry) == i)
       xmc_cas_hint64(xmc_page_entry(heap, page + i), entry, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
@@ -214,9 +213,9 @@ XMC_FN xmc_claim xmc_pages_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   map = (xmc_u32)xmc_fixed_map(heap);
   scarce = xmc_scarce_near(heap);
   words = (xmc_u32)(xmc_fixed_words(heap) >> 3);
+  xmc_pages_enter(heap, map, page, order, blocks);
   if (blocks == 0)
     xmc_runs_forget(heap, page);
-  xmc_pages_enter(heap, map, page, order, blocks);
   id = slab ? xmc_slab_id(page) : xmc_run_id(page, order);
   count = slab ? (xmc_slab_blocks(blocks) + 31u) >> 5 : xmc_class_blocks(blocks, 1u << order);
   take = xmc_count_mask(want < count ? want : count);

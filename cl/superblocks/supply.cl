@@ -98,8 +98,6 @@ XMC_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
 #define XMC_HINT(page, order) ((page) + 1u + ((order) << XMC_HINT_PAGE_BITS))
 #define XMC_HINT_ONWARD 0x80000000u /* only a place to go on from */
 #define XMC_HINT_ALONE 0x40000000u  /* a run with none under it */
-/* Every hint is less. */
-#define XMC_HINT_LIMIT (XMC_HINT_ONWARD + (8u << XMC_HINT_PAGE_BITS))
 XMC_FN xmc_u32 xmc_hint_page(xmc_u32 hint) { return (hint & XMC_HINT_PAGE_MASK) - 1u; }
 XMC_FN xmc_u32 xmc_hint_order(xmc_u32 hint) { return hint >> XMC_HINT_PAGE_BITS & 7u; }
 XMC_FN int xmc_hint_is_run(xmc_u32 hint) { return (hint & XMC_HINT_PAGE_MASK) && !(hint & XMC_HINT_ONWARD); }
