@@ -169,13 +169,16 @@ XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
   return w ? xmc_give_back(heap, me, words, cls, id) : XMC_NONE;
 }
 
-/* True if the release is complete: the word was listed and neither parked nor watched, none of `bits` was free before or freed twice, and
- * the Superblock need not be returned now. old: the word before the release. */
+/* True if the release is complete: the word was listed and not watched, none of `bits` was free before or freed twice, and the Superblock need
+ * not be returned now. old: the word before the release. On GPUs a parked one is never complete: to look at more of it here costs registers. */
+#define XMC_RELEASE_BITS (XMC_WORD_LISTED | XMC_WORD_WATCHED | (XMC_SIMT ? XMC_WORD_PARKED : 0))
 XMC_FN int xmc_release_is_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 bits, xmc_u32 lanes,
                               xmc_u64 old) {
-  return (old & (XMC_WORD_LISTED | XMC_WORD_PARKED | XMC_WORD_WATCHED)) == XMC_WORD_LISTED &&
-         !(bits & xmc_word_free(old)) && ((!XMC_SIMT && lanes == 1u) || xmc_popcount32(bits) == lanes) &&
-         (!xmc_class_is_long(cls) || !xmc_word_is_whole(old | bits) || xmc_stays_whole(heap, cls, old));
+  int parked = !XMC_SIMT && (old & XMC_WORD_PARKED);
+  return (old & XMC_RELEASE_BITS) == XMC_WORD_LISTED && !(bits & xmc_word_free(old)) &&
+         ((!XMC_SIMT && lanes == 1u) || xmc_popcount32(bits) == lanes) &&
+         ((!parked && !xmc_class_is_long(cls)) || !xmc_word_is_whole(old | bits) ||
+          (!parked && xmc_stays_whole(heap, cls, old)));
 }
 
 /* The rest of a release, when there is more to do. */
