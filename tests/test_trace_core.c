@@ -198,7 +198,7 @@ static void totals(void **state) {
 static void totals_by_any_schedule(void **state) {
   uint64_t seed;
   (void)state;
-  for (seed = 1; seed <= 60; seed++) {
+  for (seed = 1; seed <= 300; seed++) {
     crowd c = {traced_heap(1u << 11), 150, seed};
     xmc_trace_totals t;
     schedule s;
