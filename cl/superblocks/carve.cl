@@ -188,7 +188,7 @@ XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
  * behind it that still lead to such a run become XMC_CLASS_BODY before the slab comes into use; not XMC_MAP_NONE, for those pages were used.
  *
  * The entries are read one after the other, which takes 3 us of 22 in allocations of 16 B by whole sub-groups. To ask the page's own entry first,
- * whether a run can have begun here, saved those, but made kernels of mixed sizes 4 us slower (bench/experiments.md). */
+ * whether a run can have begun here, saved those, but made kernels of mixed sizes up to 4 us slower (bench/experiments.md). */
 XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   XMC_AFRESH64(heap);
   xmc_u32 i, at = page | 16u, end = page + (at & -at); /* the longest run that may have begun here */
