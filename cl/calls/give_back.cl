@@ -51,11 +51,7 @@ XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   xmc_u64 w;
   if (!xmc_class_is_small(cls)) {
     xmc_run_gave(heap, xmc_id_page(id), 1u << xmc_run_order(id));
-    /* From here on another work-item may own the pages. So this hint does not lead on to the one before, as xmc_hint_push would have it: that
-     * would be stored where a region's chunk in these pages has its room word. If the FIFO has a stack of hints the stack stays instead. */
-    if (own || (fifo != XMC_NONE && !xmc_hint_is_stack(hint)))
-      xmc_store_relaxed32(xmc_hint_place(heap, me, cls, own, fifo),
-                          XMC_HINT_ALONE | XMC_HINT(xmc_id_page(id), xmc_run_order(id)));
+    xmc_hint_push(heap, me, cls, xmc_id_page(id), xmc_run_order(id), fifo, hint, own);
     return;
   }
   cls = xmc_slab_class(cls);

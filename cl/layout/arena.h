@@ -14,6 +14,7 @@
  *   free_pages ulong[spans]      bit i of word s: page 64 s + i is free         8 B / MiB; the last span first
  *   page_map   ulong[pages]      what a page is used for                        8 B / 16 KiB
  *   hints      uint[pages]       stacks of pages that slots returned            4 B / 16 KiB
+ *   rooms      ulong[pages / 2]  what chunks of regions have left (region.h)    4 B / 16 KiB
  *   slab words ulong[pages]      state words of slabs, the last page first       8 B / 16 KiB
  *   words      ulong[2048 spans] state words of Superblocks, 32 rows of 64       256 B / 16 KiB
  *   ring       xmc_trace_ring    traced heaps only: what kernels did (ring.h)    48 B an event
@@ -140,7 +141,7 @@ typedef uint64_t xmc_u64;
 #endif
 
 /* The magic word names the layout and the debug level: a program built for others refuses the heap. */
-#define XMC_LAYOUT_VERSION 17
+#define XMC_LAYOUT_VERSION 18
 #define XMC_MAGIC_OF(debug) (((xmc_u64)0x584d616cu << 32) | (xmc_u64)(debug) << 16 | XMC_LAYOUT_VERSION)
 #define XMC_MAGIC XMC_MAGIC_OF(XMC_DEBUG)
 

@@ -18,17 +18,17 @@
  *   head   link      the next chunk of the ring or list
  *          owner     header chunk: the region's handle, mixed with a constant, while the region lives
  *
- *   room word, in the table of hints   63        32 31                    0
+ *   room word, in a table of its own   63        32 31                    0
  *                                      +-----------+-----------------------+
  *                                      |    tag    | XMC_ROOM_BASE + units |
  *                                      +-----------+-----------------------+
  *
- * Why the room word lies in the table of hints (XMC_HINT in supply.cl) and not in the chunk: a work-item that was delayed may
- * subtract from it after the region was freed, when the chunk's pages are something else. In the table that is harmless, because
- * hints may have any value and are only a guess where to look first; what the subtraction returns has another tag, and the
- * request is refused. For the same reason the room word decides, by its tag, whether a chunk belongs to the region; links and
- * slots, which lie in the pages and may be overwritten by the user, are compared with it. A room word is 64 bits, two hints
- * of neighbouring pages, so every chunk has at least two pages of which the first has an even number.
+ * Why the room word lies in a table of its own and not in the chunk: a work-item that was delayed may subtract from it after the region was
+ * freed, when the chunk's pages are something else. In the table, which holds nothing but room words, that is harmless: what the
+ * subtraction returns has another tag, and the request is refused; a new chunk there has so many units less. For the same reason
+ * the room word decides, by its tag, whether a chunk belongs to the region; links and slots, which lie in the pages and may be
+ * overwritten by the user, are compared with it. The table has a word for each even page. So every chunk has an even page, and its word
+ * is that of the first: a chunk of two pages begins there.
  *
  * Units are 16 bytes. The room shrinks from the end of the chunk to its head, so that a request gets the units [room - n, room)
  * and the room word needs no second number. Requests that do not fit subtract as well: the number falls below
@@ -73,7 +73,7 @@ typedef xmc_u64 xmcRegion;
   ((xmc_u64)0x5265676e21000000) /* an owner word is no handle that a user may have stored */
 #define XMC_REGION_PAGE_BITS 28
 
-#define XMC_ROOM_BASE 0xc0000000u /* above every hint, so that a hint is no room */
+#define XMC_ROOM_BASE 0xc0000000u
 #define XMC_ROOM_LOW 0x80000000u
 #define XMC_ROOM_MOST 0x20000000u /* more units than a chunk for many requests can have */
 /* On GPUs the request that leaves a chunk of a slot no more than this moves the slot on: so the others, whose requests are on
@@ -125,13 +125,5 @@ XMC_FN xmc_u32 xmc_chunk_units(xmc_u32 pages) { return pages * XMC_PAGE_UNITS; }
 /* The state word of a run of pages that is a chunk: as a Memoryblock's, with another class */
 XMC_FN xmc_u64 xmc_word_chunk(xmc_u32 cls, xmc_u32 pages) {
   return xmc_word_memoryblock(pages) ^ (xmc_u64)(XMC_CLASS_MEMORYBLOCK ^ cls) << XMC_WORD_CLASS_SHIFT;
-}
-
-/* Where the room word of the chunk at `page` lies: `map` and `pages` are the header's. */
-XMC_FN XMC_GLOBAL xmc_u64 *xmc_room_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 pages, xmc_u32 page) {
-  return (XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + (map + 8u * pages + 4u * ((page + 1u) & ~1u)));
-}
-XMC_FN XMC_GLOBAL xmc_u64 *xmc_room_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
-  return xmc_room_at(heap, xmc_heap_map(heap), xmc_heap_pages(heap), page);
 }
 #endif

@@ -69,6 +69,8 @@ XMC_FN void xmc_init_tables(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
     *xmc_page_entry(heap, w) = XMC_MAP_NONE;
   for (w = i; w < heap->pages; w += n)
     *xmc_next_hint(heap, w) = 0;
+  for (w = i; w < (heap->pages + 1u) / 2u; w += n)
+    *xmc_room_of(heap, 2u * w) = 0;
 #if XMC_TRACE
   if (heap->trace_records && i == 0) {
     xmc_trace_ring_of(heap)->taken = 0;

@@ -55,9 +55,9 @@ static uint64_t superblock_bytes(uint32_t cls) {
 /* So many bytes of heap there are for each FIFO of a class. On GPUs what is carved for a whole sub-group
  * leaves nothing in the FIFO, and what is carved for a few lanes is small once room was scarce: one page, or two. */
 static uint64_t most_share(uint32_t cls, int simt, int own, uint64_t bytes) {
-  uint64_t pages = 62u;
+  uint64_t pages = 66u;
   if (own) /* all tables take at most 2 % from 64 MiB on */
-    pages = bytes >> 29 ? 73u : bytes >> 28 ? 77u : 94u;
+    pages = bytes >> 29 ? 81u : bytes >> 28 ? 84u : 108u;
   return simt ? pages * XMC_PAGE_BYTES : 64u * superblock_bytes(cls);
 }
 
@@ -98,9 +98,11 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
     h->index[k] = at;
     at = align_up(at + (align_up(h->spans, (uint64_t)8 << 3 * k) >> 3 * k), 64);
   }
-  at = align_up(at + 8u * (uint64_t)h->spans, 64);                 /* the spans' words, downwards */
-  h->page_map = (xmc_u32)at;                                       /* XMC_MAX_SLOTS FIFOs a class are 3 GB */
-  at = align_up(at + 12u * (uint64_t)pages, 64);                   /* the entries, and as many hints */
+  at = align_up(at + 8u * (uint64_t)h->spans, 64); /* the spans' words, downwards */
+  h->page_map = (xmc_u32)at;                       /* XMC_MAX_SLOTS FIFOs a class are 3 GB */
+  at +=
+      8u * ((uint64_t)pages + ((uint64_t)pages + 1u) / 2u); /* the entries, and hints for two pages a word */
+  at = align_up(at + 8u * (((uint64_t)pages + 1u) / 2u), 64);      /* the chunks' room words */
   at = align_up(at + 8u * ((uint64_t)pages + XMC_SLAB_WORDS), 64); /* the slabs' words, downwards */
   h->words = at;
   h->trace = h->trace_records ? words_end(h) : 0;

@@ -4,7 +4,7 @@
  * headers, the others for chunks of two units each. All pages may be taken by somebody else, who writes what he likes and finds
  * it unchanged.
  *
- *   owner, slot, link: in pages       a tag and a page       room: in the table of hints, which is never anything else
+ *   owner, slot, link: in pages       a tag and a page       room: in a table of its own, which is never anything else
  *
  * One process asks twice and reads owner and slot, the second time, from a cache as old as the first. Others ask once; one frees the
  * region, makes another one at the same place and asks that; one frees the first region as well.
