@@ -55,7 +55,7 @@ static uint64_t superblock_bytes(uint32_t cls) {
 /* So many bytes of heap there are for each FIFO of a class. On GPUs what is carved for a whole sub-group
  * leaves nothing in the FIFO, and what is carved for a few lanes is small once room was scarce: one page, or two. */
 static uint64_t most_share(uint32_t cls, int simt, int own, uint64_t bytes) {
-  uint64_t pages = 66u;
+  uint64_t pages = bytes >> 27 ? 62u : 66u;
   if (own) /* all tables take at most 2 % from 64 MiB on */
     pages = bytes >> 29 ? 81u : bytes >> 28 ? 84u : 108u;
   return simt ? pages * XMC_PAGE_BYTES : 64u * superblock_bytes(cls);
