@@ -138,18 +138,20 @@ static void bad_free_beside_reuse(void **state) {
   }
 }
 
-/* A slab of 16-byte blocks in the first page of what was a run of several: some of its state words were the run's, to which the run's
- * other pages, that nobody has used since, must not lead any more. */
+/* A slab of 16-byte blocks in the first page of what was a run of several, and in every other case a slab of 32-byte blocks in between: some
+ * of its state words were the run's, to which the run's other pages, that nobody has used since, must not lead any more. */
 static void bad_free_in_an_old_run(void **state) {
-  static const size_t sizes[] = {1024, 2048, 4096, 8192};
+  static const size_t sizes[] = {1024, 2048, 4096, 8192, 1024, 2048, 4096, 8192};
   static unsigned char *block[32];
   unsigned k, i, n;
   (void)state;
   for (k = 0; k < sizeof sizes / sizeof *sizes; k++) {
     xmc_u32 first, page;
     xmc_u64 seen;
+    void *between;
     memset(&g, 0, sizeof g);
     g.heap = core_heap(4u << 20, 1, 0, XMC_COALESCE_CLASS);
+    xmc_say_scarce(g.heap); /* else what xmc_reclaim looked at once it does not find again */
     n = (unsigned)xmc_class_count(xmc_class_of((xmc_u32)sizes[k]));
     for (i = 0; i < n; i++)
       assert_non_null(block[i] = xmcMalloc(g.heap, sizes[k]));
@@ -159,6 +161,12 @@ static void bad_free_in_an_old_run(void **state) {
     assert_true(xmc_reclaim(g.heap, 0, XMC_MAX_PAGES));
     for (page = 0; page < g.heap->pages; page++)
       assert_int_equal(page == first || xmc_run_claim_at(g.heap, xmc_heap_map(g.heap), 0, page, &seen), 1);
+    if (k >= 4) {
+      assert_non_null(between = xmcMalloc(g.heap, 32));
+      assert_int_equal(page_of(between), first);
+      xmcFree(g.heap, between);
+      assert_true(xmc_reclaim(g.heap, 0, XMC_MAX_PAGES));
+    }
     for (g.size = 16; (g.block[g.count] = xmcMalloc(g.heap, 16)) != NULL; g.count++)
       memset(g.block[g.count], (int)g.count, 16);
     assert_int_equal(g.count, XMC_PAGE_BYTES / 16);

@@ -90,8 +90,6 @@ XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   } else {
     /* As xmc_pages_start, with what was read of the header before: read anew it takes 2 us of 33 (64 B, 2^20 work-items, H200). */
     xmc_pages_enter(heap, (xmc_u32)map, page, 0, cls);
-    if (cls == 0)
-      xmc_runs_forget(heap, page);
     xmc_store_relaxed32(xmc_hint_place(heap, me, cls, xmc_seat_own(seat), seat->fifo), slab + 1u);
     xmc_seat_none(&parks);
     parks.fifo = XMC_SEAT_PARKS;

@@ -157,8 +157,6 @@ XMC_FN xmc_u32 xmc_group_take_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __loca
   scarce = xmc_scarce_near(heap);
   for (; take; take &= take - 1u, served += blocks) {
     page = span * XMC_SPAN_PAGES + xmc_lowest64(take);
-    if (cls == 0)
-      xmc_runs_forget(heap, page);
     xmc_pages_enter(heap, xmc_heap_map(heap), page, order, cls);
     if (xmc_class_is_small(cls))
       xmc_group_start_slab(heap, cls, page);

@@ -157,16 +157,38 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   return page;
 }
 
-/* Enters the pages taken for a Superblock of this class, or a slab, into the page map, which begins at `map`. */
+/* The 32 places of a slab of 16 B use all rows of state words, also those of runs that began at this page before. So the entries of the pages
+ * behind it that still lead to such a run become XMC_CLASS_BODY before the slab comes into use; not XMC_MAP_NONE, for those pages were used. */
+XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
+  XMC_AFRESH64(heap);
+  xmc_u32 i, at = page | 16u, end = page + (at & -at); /* the longest run that may have begun here */
+  xmc_u64 entry;
+  if (end > xmc_heap_pages(heap))
+    end = xmc_heap_pages(heap);
+  XMC_ROLLED
+  for (i = 1; page + i < end; i++) {
+    entry = xmc_load_relaxed64(xmc_page_entry(heap, page + i));
+    if (xmc_map_class(entry) < XMC_CLASSES && xmc_map_back(entry) == i)
+      xmc_cas_hint64(xmc_page_entry(heap, page + i), entry, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
+  }
+}
+
+/* Enters the pages taken for a Superblock of this class, or a slab, into the page map, which begins at `map`. For a slab of 16 B the page's own
+ * entry is read before it is written: if the page was never used, or was such a slab the last time, no entry behind it leads to a run there. */
 XMC_FN void xmc_pages_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 page, xmc_u32 order, xmc_u32 cls) {
   XMC_GLOBAL xmc_u64 *entry = xmc_map_entry(heap, map, page);
   xmc_u32 i = 0, place = xmc_class_is_small(cls) ? 0 : XMC_RUN_PLACE + order;
   xmc_u64 first =
       (xmc_u64)xmc_class_inverse(cls) << 32 | XMC_MAP(cls, 0, place, xmc_class_blocks(cls, 1u << order));
+  xmc_u64 was = XMC_MAP_NONE;
+  if (cls == 0)
+    was = xmc_load_relaxed64(entry);
   if (XMC_DEBUG)
     xmc_debug_remember(heap, page, 1u << order, cls, first);
   if (order == 0) {
     xmc_store_relaxed64(entry, first);
+    if (was != XMC_MAP_NONE && xmc_map_class(was) != 0)
+      xmc_runs_forget(heap, page);
     return;
   }
   XMC_ROLLED
@@ -184,25 +206,6 @@ XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   return xmc_claim_make(id, take);
 }
 
-/* The 32 places of a slab of 16 B use all rows of state words, also those of runs that began at this page before. So the entries of the pages
- * behind it that still lead to such a run become XMC_CLASS_BODY before the slab comes into use; not XMC_MAP_NONE, for those pages were used.
- *
- * The entries are read one after the other, which takes 3 us of 22 in allocations of 16 B by whole sub-groups. To ask the page's own entry first,
- * whether a run can have begun here, saved those, but made kernels of mixed sizes up to 4 us slower (bench/experiments.md). */
-XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
-  XMC_AFRESH64(heap);
-  xmc_u32 i, at = page | 16u, end = page + (at & -at); /* the longest run that may have begun here */
-  xmc_u64 entry;
-  if (end > xmc_heap_pages(heap))
-    end = xmc_heap_pages(heap);
-  XMC_ROLLED
-  for (i = 1; page + i < end; i++) {
-    entry = xmc_load_relaxed64(xmc_page_entry(heap, page + i));
-    if (xmc_map_class(entry) < XMC_CLASSES && xmc_map_back(entry) == i)
-      xmc_cas_hint64(xmc_page_entry(heap, page + i), entry, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
-  }
-}
-
 /* Puts 2^order pages, which the caller took, into use as a Superblock of the class, or one page as a slab if the class is a
  * slab's: a claim of up to `want` of its blocks or places. */
 XMC_FN xmc_claim xmc_pages_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
@@ -214,8 +217,6 @@ XMC_FN xmc_claim xmc_pages_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   scarce = xmc_scarce_near(heap);
   words = (xmc_u32)(xmc_fixed_words(heap) >> 3);
   xmc_pages_enter(heap, map, page, order, blocks);
-  if (blocks == 0)
-    xmc_runs_forget(heap, page);
   id = slab ? xmc_slab_id(page) : xmc_run_id(page, order);
   count = slab ? (xmc_slab_blocks(blocks) + 31u) >> 5 : xmc_class_blocks(blocks, 1u << order);
   take = xmc_count_mask(want < count ? want : count);
