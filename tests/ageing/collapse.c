@@ -34,7 +34,7 @@ static void change(size_t bytes, uint32_t large, uint32_t blocks, uint32_t toget
 }
 
 int main(void) {
-  change((size_t)64 << 20, 8192, 8032, 32);
+  change((size_t)64 << 20, 8192, 8030, 32);
   change((size_t)8 << 20, 80, 100000, 204); /* a page of them */
   return yardstick_failed;
 }
