@@ -63,20 +63,11 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_any_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
   return xmc_small_malloc(heap, me, cls, (xmc_u32)size);
 }
 
-/* Frees what begins no Basicblock: the Memoryblock at `page`, if that is not XMC_NONE; else a compartment, or nothing. That is looked up
- * again: a place as an argument would take a stack frame. */
+/* Frees what begins no Basicblock: the Memoryblock at `page`, if that is not XMC_NONE; else a compartment, or nothing */
 XMC_CALL_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr, xmc_u32 page) {
-  xmc_place place;
-  xmc_u64 header;
-  if (page != XMC_NONE) {
+  if (page != XMC_NONE)
     xmc_memoryblock_release(heap, page);
-    return;
-  }
-  XMC_AFRESH64(heap);
-  header = xmc_find_block(heap, ptr, &place) ? 0 : xmc_compartment_find(heap, place, ptr);
-  if (header)
-    xmc_compartment_free(heap, me, place, (XMC_GLOBAL char *)ptr, header);
-  else
+  else if (!xmc_compartment_free(heap, me, (XMC_GLOBAL char *)ptr))
     xmc_count_invalid_free(heap, ptr);
 }
 
