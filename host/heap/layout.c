@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The arena's geometry: how many pages fit beside the tables that describe them.
  *
- * Metadata is 278 bytes a page of 16 KiB (1.70 %), and FIFOs up to 1/320 of the heap (0.31 %): 8,448 a class in
- * 8 GiB, 69 in 64 MiB. On GPUs slabs that are always parked have none, and where more sub-groups run than a
+ * Metadata is 286 bytes a page of 16 KiB (1.75 %), and FIFOs up to 1/320 of the heap (0.31 %): on a GPU that runs 8,448
+ * sub-groups as many a class in 8 GiB, 37 in 64 MiB. On GPUs slabs that are always parked have none, and where more sub-groups run than a
  * class has FIFOs there is a table of places of their own instead (own.cl). A class gets fewer where its
  * Superblocks are large for the heap, so that what its FIFOs' active Superblocks hold is at most 1/64 of the
  * heap (on GPUs, where they are carved to fit, 1/60 of it, as a rule), and all classes together leave a part of
@@ -100,9 +100,8 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
   }
   at = align_up(at + 8u * (uint64_t)h->spans, 64); /* the spans' words, downwards */
   h->page_map = (xmc_u32)at;                       /* XMC_MAX_SLOTS FIFOs a class are 3 GB */
-  at +=
-      8u * ((uint64_t)pages + ((uint64_t)pages + 1u) / 2u); /* the entries, and hints for two pages a word */
-  at = align_up(at + 8u * (((uint64_t)pages + 1u) / 2u), 64);      /* the chunks' room words */
+  /* the entries; then hints and room words: of both there are eight bytes for two pages */
+  at = align_up(at + 8u * ((uint64_t)pages + 2u * (((uint64_t)pages + 1u) / 2u)), 64);
   at = align_up(at + 8u * ((uint64_t)pages + XMC_SLAB_WORDS), 64); /* the slabs' words, downwards */
   h->words = at;
   h->trace = h->trace_records ? words_end(h) : 0;
