@@ -81,11 +81,20 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_any_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
   return xmc_small_malloc(heap, me, cls, (xmc_u32)size);
 }
 
-/* Frees what begins no Basicblock: the Memoryblock at `page`, if that is not XMC_NONE; else a compartment, or nothing */
+/* Frees what begins no Basicblock: the Memoryblock at `page`, if that is not XMC_NONE; else a compartment, or nothing. That is looked up
+ * again: a place as an argument would take a stack frame. */
 XMC_CALL_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr, xmc_u32 page) {
-  if (page != XMC_NONE)
+  xmc_place place;
+  xmc_u64 header;
+  if (page != XMC_NONE) {
     xmc_memoryblock_release(heap, page);
-  else if (!xmc_compartment_free(heap, me, (XMC_GLOBAL char *)ptr))
+    return;
+  }
+  XMC_AFRESH64(heap);
+  header = xmc_find_block(heap, ptr, &place) ? 0 : xmc_compartment_find(heap, place, ptr);
+  if (header)
+    xmc_compartment_free(heap, me, place, (XMC_GLOBAL char *)ptr, header);
+  else
     xmc_count_invalid_free(heap, ptr);
 }
 

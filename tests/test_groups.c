@@ -164,7 +164,8 @@ static void tables(void **state) {
   size_t i;
   (void)state;
   for (i = 0; i < 2 * sizeof lanes / sizeof *lanes; i++)
-    for (bytes = (uint64_t)64 << 20; bytes <= (uint64_t)256 << 30; bytes += bytes / 16) {
+    for (bytes = (uint64_t)64 << 20; bytes <= (uint64_t)256 << 30;
+         bytes += bytes >> 31 ? bytes / 16 : 3u << 17) {
       xmc_layout_request request;
       xmcHeap h;
       xmc_u32 slabs, runs;

@@ -424,11 +424,28 @@ static void property_of_fifos(void **state) {
   }
 }
 
+/* A compartment's header lies in users' memory, where a file or a kernel may write what it likes. */
+static void forged_compartment(void **state) {
+  xmcHeap *heap = core_heap(BYTES, 1, 0, XMC_COALESCE_COMPARTMENT);
+  char *block = xmcMalloc(heap, 512), *inside = block + 16;
+  static const xmc_u32 sizes[] = {496, 497, 8192, 0xffff};
+  size_t i;
+  (void)state;
+  assert_non_null(block);
+  for (i = 0; i < 4; i++) {
+    ((xmc_u64 *)inside)[-1] = xmc_compartment_header(xmc_arena_offset(heap, inside), 16, sizes[i]);
+    assert_int_equal(xmcUsableSize(heap, inside), i == 0 ? 496 : 0);
+  }
+  xmcFree(heap, inside);
+  assert_int_equal(heap->invalid_frees, 1);
+  core_heap_free(heap);
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lies_are_refused),    cmocka_unit_test(lies_of_a_growing_heap),
       cmocka_unit_test(lies_about_the_ring), cmocka_unit_test(any_ring),
-      cmocka_unit_test(property_of_fifos),
+      cmocka_unit_test(property_of_fifos),   cmocka_unit_test(forged_compartment),
   };
   return run_named(tests, argc, argv);
 }

@@ -299,7 +299,7 @@ static void free_regions(uint32_t number, void *data) {
 /* Each chunk's room word has a region's tag, and in its lower half a number near XMC_ROOM_BASE. */
 static void rooms_are_whole(xmcHeap *heap) {
   uint32_t page;
-  for (page = 0; page < heap->present; page += 2) {
+  for (page = 0; page < heap->present; page++) {
     uint64_t room = *xmc_room_of(heap, page), entry = *xmc_page_entry(heap, page);
     if (entry == XMC_MAP(XMC_CLASS_CHUNK, 0, 0, 0) || entry == XMC_MAP(XMC_CLASS_REGION, 0, 0, 0)) {
       assert_in_range(xmc_room_tag(room), 1, REGIONS);

@@ -231,41 +231,6 @@ static void lanes_ask_together(void **state) {
   core_heap_free(c.heap);
 }
 
-/* A compartment's header lies in users' memory, where a file or a kernel may write what it likes: one that says more than its block holds
- * is forged. Programs without compartments believe none. */
-static const uint32_t forged[] = {496, 497, 8192, 0xffff};
-static size_t usable[4];
-static void forge(uint32_t number, void *data) {
-  crowd *c = data;
-  char *inside;
-  uint32_t i;
-  if (number > 0)
-    return;
-  together[0] = xmcMalloc(c->heap, 512);
-  inside = together[0] + 16;
-  for (i = 0; i < 4; i++) {
-    ((xmc_u64 *)inside)[-1] = xmc_compartment_header(xmc_arena_offset(c->heap, inside), 16, forged[i]);
-    usable[i] = xmcUsableSize(c->heap, inside);
-  }
-  xmcFree(c->heap, inside);
-}
-static void forged_compartment(void **state) {
-  crowd c;
-  simt s;
-  uint32_t i;
-  (void)state;
-  memset(&c, 0, sizeof c);
-  memset(&s, 0, sizeof s);
-  s.groups = 1;
-  c.heap = core_heap(4u << 20, 4, 0, XMC_COALESCE_COMPARTMENT);
-  run(&s, forge, &c);
-  assert_non_null(together[0]);
-  for (i = 0; i < 4; i++)
-    assert_int_equal(usable[i], i == 0 && XMC_COALESCING == XMC_COALESCE_COMPARTMENT ? 496 : 0);
-  assert_int_equal(c.heap->invalid_frees, 1);
-  core_heap_free(c.heap);
-}
-
 /* A Superblock of several pages that others make wholly free, bit by bit, stays where it is active: in a large heap, and as
  * long as room is not scarce. */
 static void give(uint32_t number, void *data) {
@@ -401,10 +366,10 @@ static void full_halves(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(lanes_ask_together), cmocka_unit_test(forged_compartment),
-      cmocka_unit_test(few_fifos),          cmocka_unit_test(no_fifos),
-      cmocka_unit_test(many_fifos),         cmocka_unit_test(active_ones_stay),
-      cmocka_unit_test(whole_superblocks),  cmocka_unit_test(own_slabs),
-      cmocka_unit_test(full_groups),        cmocka_unit_test(full_halves)};
+      cmocka_unit_test(lanes_ask_together), cmocka_unit_test(few_fifos),
+      cmocka_unit_test(no_fifos),           cmocka_unit_test(many_fifos),
+      cmocka_unit_test(active_ones_stay),   cmocka_unit_test(whole_superblocks),
+      cmocka_unit_test(own_slabs),          cmocka_unit_test(full_groups),
+      cmocka_unit_test(full_halves)};
   return run_named(tests, argc, argv);
 }

@@ -274,7 +274,7 @@ typedef struct xmcHeap {
   xmc_u32 trace_every;   /* of the places where blocks begin, one in so many is traced; 0 without a ring */
 } xmcHeap;
 
-/* In programs xmcHeap stands for a name that holds what the program was built for, such as xmcHeap_17_0_2: so the
+/* In programs xmcHeap stands for a name that holds what the program was built for, such as xmcHeap_18_0_2: so the
  * type of a kernel's argument says it to the host (host/heap/kernel_arg.c), whatever defined the macros. */
 #if XMC_OPENCL
 #define XMC_HEAP_NAME(layout, debug, coalescing) XMC_HEAP_NAME_OF(layout, debug, coalescing)

@@ -9,8 +9,8 @@
  *         header   64               64               48              128
  *
  * A compartment's header holds its offset, its size and a tag; the last free of the count returns the block. Skipped for a
- * single lane and for more than 8 KiB. Only programs that were built for XMC_COALESCE_COMPARTMENT make compartments and know them; the host
- * library refuses to give a heap to a program of another coalescing.
+ * single lane and for more than 8 KiB. xmcMalloc does so in programs built for XMC_COALESCE_COMPARTMENT; xmcFree knows
+ * compartments in all.
  */
 #ifndef XMC_COMPARTMENT_CL
 #define XMC_COMPARTMENT_CL
@@ -25,8 +25,6 @@ XMC_FN xmc_u64 xmc_compartment_header(xmc_u64 offset, xmc_u32 rest, xmc_u32 byte
   xmc_u32 tag = (xmc_u32)(offset >> 3) * 2654435769u ^ 0x434f4d50u;
   return (xmc_u64)tag << 32 | (xmc_u64)bytes << 16 | rest;
 }
-
-#if XMC_COALESCING == XMC_COALESCE_COMPARTMENT
 /* Does a block's interior pointer lead to a live compartment? Returns its header, or 0. Headers lie in users' memory: one
  * that says more than its block holds is forged. */
 XMC_FN xmc_u64 xmc_compartment_find(XMC_GLOBAL xmcHeap *heap, xmc_place place, XMC_GLOBAL const void *ptr) {
@@ -43,7 +41,7 @@ XMC_FN xmc_u64 xmc_compartment_find(XMC_GLOBAL xmcHeap *heap, xmc_place place, X
              : 0;
 }
 
-#if XMC_SIMT
+#if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT
 XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 size) {
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, 0)), rest;
   /* mine: header and payload, which so is 16 bytes aligned in every compartment */
@@ -91,27 +89,14 @@ XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
 }
 #endif
 
-/* Frees the compartment that begins at ptr; 0 if none does. Whoever clears its header owns it, the last of the block frees the block. */
-XMC_COLD_FN int xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL char *ptr) {
+/* Frees a compartment; whoever clears its header owns it, the last of the block frees the block. */
+XMC_COLD_FN void xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place place,
+                                      XMC_GLOBAL char *ptr, xmc_u64 header) {
   XMC_AFRESH64(heap);
-  xmc_place place;
-  xmc_u64 header = xmc_find_block(heap, ptr, &place) ? 0 : xmc_compartment_find(heap, place, ptr);
-  if (!header)
-    return 0;
+  XMC_GLOBAL xmc_u64 *count = (XMC_GLOBAL xmc_u64 *)(ptr - place.rest);
   if (xmc_cas_relaxed64((XMC_GLOBAL xmc_u64 *)ptr - 1, header, 0) != header)
     xmc_count_double_free(heap, xmc_arena_offset(heap, ptr), 1);
-  else if (xmc_add_acq_rel64((XMC_GLOBAL xmc_u64 *)(ptr - place.rest), ~(xmc_u64)0) == 1u)
+  else if (xmc_add_acq_rel64(count, ~(xmc_u64)0) == 1u)
     xmc_blocks_release(heap, me, xmc_words(heap), place.cls, place.id, 1u << place.bit, 1);
-  return 1;
 }
-#else
-XMC_FN xmc_u64 xmc_compartment_find(XMC_GLOBAL xmcHeap *heap, xmc_place place, XMC_GLOBAL const void *ptr) {
-  (void)heap, (void)place, (void)ptr;
-  return 0;
-}
-XMC_FN int xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL char *ptr) {
-  (void)heap, (void)me, (void)ptr;
-  return 0;
-}
-#endif
 #endif

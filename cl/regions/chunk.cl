@@ -35,8 +35,8 @@ XMC_FN void xmc_chunk_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page,
   xmc_store_relaxed64(xmc_page_entry(heap, page), XMC_MAP(cls, 0, 0, 0));
 }
 
-/* A new chunk of `pages` pages, two or more; or of two if there is no such run, and `any`; or of three for two. XMC_NONE: there is
- * none. Nobody knows it yet, and its link and room are the caller's to set. */
+/* A new chunk of `pages` pages, two or more; or of two if there is no such run, and `any`. XMC_NONE: there is none. Nobody knows it
+ * yet, and its link and room are the caller's to set. */
 XMC_COLD_FN xmc_u32 xmc_chunk_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 pages,
                                    int any) {
   xmc_u32 page = 0;
@@ -48,21 +48,17 @@ XMC_COLD_FN xmc_u32 xmc_chunk_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32
       search = XMC_SEARCH_FAILED;
     else
       page = xmc_run_take(heap, me, pages, 1u, 1u, XMC_NONE, &search, &mask);
-    if (!mask && search != XMC_SEARCH_FAILED)
+    if (mask)
+      break;
+    if (search != XMC_SEARCH_FAILED)
       continue;
-    if (mask) {
-      if (xmc_run_is_shared(pages, 1u))
-        page = page * XMC_SPAN_PAGES + xmc_lowest64(mask);
-      if (pages > 2u || !(page & 1u))
-        break;
-      xmc_run_release(heap, page, pages); /* its room word needs an even page and the next one */
-    } else if (!any || pages <= 3u) {
+    if (!any || pages == XMC_REGION_PAGES)
       return XMC_NONE;
-    }
-    pages = mask ? 3u : 2u;
+    pages = XMC_REGION_PAGES;
     search = 0;
-    mask = 0;
   }
+  if (xmc_run_is_shared(pages, 1u))
+    page = page * XMC_SPAN_PAGES + xmc_lowest64(mask);
   xmc_body_enter(heap, page + 1u, page + pages);
   xmc_chunk_start(heap, cls, page, pages);
   return page;

@@ -27,8 +27,8 @@
  * freed, when the chunk's pages are something else. In the table, which holds nothing but room words, that is harmless: what the
  * subtraction returns has another tag, and the request is refused; a new chunk there has so many units less. For the same reason
  * the room word decides, by its tag, whether a chunk belongs to the region; links and slots, which lie in the pages and may be
- * overwritten by the user, are compared with it. The table has a word for each even page. So every chunk has an even page, and its word
- * is that of the first: a chunk of two pages begins there.
+ * overwritten by the user, are compared with it. The table has a word for each even page. A chunk has
+ * at least two pages, and its word is that of the first even one.
  *
  * Units are 16 bytes. The room shrinks from the end of the chunk to its head, so that a request gets the units [room - n, room)
  * and the room word needs no second number. Requests that do not fit subtract as well: the number falls below
@@ -49,7 +49,7 @@
 #define XMC_UNIT_BYTES 16u
 #define XMC_PAGE_UNITS (XMC_PAGE_BYTES / XMC_UNIT_BYTES) /* 1,024 */
 #define XMC_CHUNK_HEAD_UNITS 1u
-#define XMC_REGION_PAGES 2u      /* of the header chunk, at least */
+#define XMC_REGION_PAGES 2u      /* of a chunk, at least */
 #define XMC_CHUNK_MOST_PAGES 16u /* of a chunk for many requests: 256 KiB */
 #define XMC_REGION_MOST_LOG 9u   /* log2 of the most slots: 512, which take 8 KiB of the header chunk */
 /* What is served from the chunk of a slot: any chunk has room for it as long as it is fresh. */

@@ -46,7 +46,7 @@ static xmc_u32 blocks_of_place(xmc_u32 cls, xmc_u32 place) {
 
 /* A Memoryblock, or a chunk, which has a room word */
 static void walk_memoryblock(xmcHeap *meta, xmc_run *run) {
-  xmc_u32 pages, least = run->cls == XMC_CLASS_MEMORYBLOCK ? 1u : 2u + (run->page & 1u);
+  xmc_u32 pages, least = run->cls == XMC_CLASS_MEMORYBLOCK ? 1u : XMC_REGION_PAGES;
   run->word = *xmc_word_of(meta, run->id);
   pages = xmc_word_pages(run->word);
   if (xmc_word_class(run->word) != run->cls)
