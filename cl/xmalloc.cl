@@ -38,24 +38,6 @@
 #define xmcAlignedAlloc xmc_plain_aligned_alloc
 #endif
 
-/* A request of pages, its address a multiple of `align` bytes, a power of two of at least a page */
-XMC_FN XMC_GLOBAL char *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t size, size_t align) {
-  XMC_AFRESH64(heap);
-  xmc_u32 page = XMC_NONE;
-  xmc_u64 base = (xmc_u64)(size_t)xmc_page_address(heap, 0), room = xmc_data_bytes(heap);
-  if (size <= room && align <= room &&
-      !(base & (align < XMC_PAGE_BYTES ? align - 1u : XMC_PAGE_BYTES - 1u))) {
-    xmc_u32 pages = (xmc_u32)(((xmc_u64)size + XMC_PAGE_BYTES - 1u) >> XMC_PAGE_SHIFT);
-    xmc_u32 align_pages = align > XMC_PAGE_BYTES ? (xmc_u32)(align >> XMC_PAGE_SHIFT) : 1u;
-    if (pages <= XMC_MAX_BLOCK_PAGES &&
-        pages + align_pages - 1u <= xmc_heap_present(heap)) /* both are at most as many as there are */
-      page = xmc_memoryblock_malloc(heap, me, pages, align_pages);
-    if (!XMC_SIMT && page != XMC_NONE) /* as xmc_block_ahead does: the next ones lie behind it most often */
-      xmc_prefetch(xmc_page_address(heap, page + 4u * pages));
-  }
-  return page != XMC_NONE ? xmc_page_address(heap, page) : 0;
-}
-
 /* A block for 0 < size <= XMC_MAX_CLASS_BYTES of class cls; a failure is the caller's to count. It reads the view itself: handed over
  * to a called function, the view would be written to the stack and read back in other pieces, for which CPUs wait. */
 XMC_FN XMC_GLOBAL char *xmc_small_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 size) {
@@ -98,8 +80,9 @@ XMC_CALL_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL
     xmc_count_invalid_free(heap, ptr);
 }
 
-/* The whole of xmcMalloc where each work-item is served alone */
-XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
+#if !XMC_SIMT
+/* xmcMalloc where each work-item is served alone, behind its short way */
+XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
   XMC_GLOBAL char *block = 0;
   xmc_u32 cls;
   if (heap && size - 1u < XMC_MAX_CLASS_BYTES) {
@@ -113,11 +96,20 @@ XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   return block;
 }
 
+/* The whole. The active Superblock serves most requests; what does so needs few registers as a function by itself. */
+XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
+  XMC_GLOBAL char *block = 0;
+  if (heap && size - 1u < XMC_MAX_CLASS_BYTES)
+    block = xmc_seat_malloc(heap, me, xmc_class_of((xmc_u32)size));
+  return block ? block : xmc_malloc_rest(heap, me, id, size);
+}
+
 /* What a kernel calls, for one work-item after the other: platform.h, XMC_SCALAR_FN. */
 XMC_SCALAR_FN XMC_GLOBAL char *xmc_malloc_scalar(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id,
                                                  size_t size) {
   return xmc_malloc_alone(heap, me, id, size);
 }
+#endif
 
 /* The whole of xmcMalloc */
 XMC_REST_FN XMC_GLOBAL char *xmc_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {

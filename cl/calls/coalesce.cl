@@ -35,6 +35,24 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, x
   return block;
 }
 
+/* A request of pages, its address a multiple of `align` bytes, a power of two of at least a page */
+XMC_FN XMC_GLOBAL char *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t size, size_t align) {
+  XMC_AFRESH64(heap);
+  xmc_u32 page = XMC_NONE;
+  xmc_u64 base = (xmc_u64)(size_t)xmc_page_address(heap, 0), room = xmc_data_bytes(heap);
+  if (size <= room && align <= room &&
+      !(base & (align < XMC_PAGE_BYTES ? align - 1u : XMC_PAGE_BYTES - 1u))) {
+    xmc_u32 pages = (xmc_u32)(((xmc_u64)size + XMC_PAGE_BYTES - 1u) >> XMC_PAGE_SHIFT);
+    xmc_u32 align_pages = align > XMC_PAGE_BYTES ? (xmc_u32)(align >> XMC_PAGE_SHIFT) : 1u;
+    if (pages <= XMC_MAX_BLOCK_PAGES &&
+        pages + align_pages - 1u <= xmc_heap_present(heap)) /* both are at most as many as there are */
+      page = xmc_memoryblock_malloc(heap, me, pages, align_pages);
+    if (!XMC_SIMT && page != XMC_NONE) /* as xmc_block_ahead does: the next ones lie behind it most often */
+      xmc_prefetch(xmc_page_address(heap, page + 4u * pages));
+  }
+  return page != XMC_NONE ? xmc_page_address(heap, page) : 0;
+}
+
 #if !XMC_SIMT || XMC_COALESCING == XMC_COALESCE_NONE
 /* The rest of a free. `which`: the class, and below it the block's bit in five bits. So there are six arguments, as many as a CPU's compiler
  * passes in registers. */

@@ -47,6 +47,19 @@ XMC_FN XMC_GLOBAL char *xmc_active_malloc(XMC_GLOBAL xmcHeap *heap, xmc_view vie
   return take ? xmc_block_ahead(xmc_block_at(heap, view.data, cls, id, bit), cls, bit) : 0;
 }
 
+/* A block of the class, of the active Superblock of the caller's FIFO, or 0 */
+XMC_FN XMC_GLOBAL char *xmc_seat_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
+  xmc_view view;
+  xmc_u32 fifo;
+  xmc_u64 w;
+  xmc_view_read(heap, cls, &view);
+  if (!view.count)
+    return 0;
+  fifo = xmc_view_fifo(view, me);
+  return xmc_active_malloc(heap, view, cls, fifo,
+                           xmc_active_id(xmc_load_relaxed64(&xmc_fifo_number(heap, fifo)->active)), &w);
+}
+
 /* A block of the class, or 0 when the caller's FIFO, its slab and the pages have none. view.count > 0 */
 XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view,
                                              xmc_u32 cls) {
@@ -59,9 +72,13 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   xmc_seat_read_for(heap, view.own, me, cls, 1u, &seat);
   if (XMC_LOOKS_FIRST && !view.ours)
     return 0;
-  block = xmc_active_malloc(heap, view, cls, seat.fifo, xmc_active_id(seat.active), &w);
-  if (block)
-    return block;
+  if (XMC_SIMT) {
+    block = xmc_active_malloc(heap, view, cls, seat.fifo, xmc_active_id(seat.active), &w);
+    if (block)
+      return block;
+  } else { /* most callers have tried that (xmc_seat_malloc) */
+    w = xmc_seat_word(heap, view.words, seat.active);
+  }
   for (;;) { /* again only when somebody else moved the FIFO on */
     claim = xmc_blocks_claim(heap, me, view.words, cls, 1, w, seat);
     if (claim != XMC_CLAIM_AGAIN)

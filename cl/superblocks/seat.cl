@@ -28,7 +28,12 @@ XMC_FN void xmc_seat_read_ring(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
   xmc_u64 tail;
   xmc_u32 spare;
-  xmc_load_row(&fifo->tail, &tail, &seat->head, &spare);
+  if (XMC_SIMT) {
+    xmc_load_row(&fifo->tail, &tail, &seat->head, &spare);
+  } else { /* where a row is three loads, without the one that is not needed */
+    tail = xmc_load_relaxed64(&fifo->tail);
+    seat->head = xmc_load_relaxed32(&fifo->head);
+  }
   seat->used = (xmc_message_number(tail) - seat->head + 1u) & 63u; /* whatever the row is read as */
 }
 XMC_FN void xmc_seat_read(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
