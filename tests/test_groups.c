@@ -165,7 +165,7 @@ static void tables(void **state) {
   (void)state;
   for (i = 0; i < 2 * sizeof lanes / sizeof *lanes; i++)
     for (bytes = (uint64_t)64 << 20; bytes <= (uint64_t)256 << 30;
-         bytes += bytes >> 31 ? bytes / 16 : 3u << 17) {
+         bytes += bytes >> 31 ? bytes / 16 : XMC_PAGE_BYTES * 3u) {
       xmc_layout_request request;
       xmcHeap h;
       xmc_u32 slabs, runs;

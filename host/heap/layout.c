@@ -2,7 +2,7 @@
 /* The arena's geometry: how many pages fit beside the tables that describe them.
  *
  * Metadata is 286 bytes a page of 16 KiB (1.75 %), and FIFOs up to 1/320 of the heap (0.31 %): on a GPU that runs 8,448
- * sub-groups as many a class in 8 GiB, 35 in 64 MiB. On GPUs slabs that are always parked have none, and where more sub-groups run than a
+ * sub-groups as many a class in 8 GiB, 34 in 64 MiB. On GPUs slabs that are always parked have none, and where more sub-groups run than a
  * class has FIFOs there is a table of places of their own instead (own.cl). A class gets fewer where its
  * Superblocks are large for the heap, so that what its FIFOs' active Superblocks hold is at most 1/64 of the
  * heap (on GPUs, where they are carved to fit, 1/60 of it, as a rule), and all classes together leave a part of
@@ -55,10 +55,10 @@ static uint64_t superblock_bytes(uint32_t cls) {
 /* So many bytes of heap there are for each FIFO of a class. On GPUs what is carved for a whole sub-group
  * leaves nothing in the FIFO, and what is carved for a few lanes is small once room was scarce: one page, or two. */
 static uint64_t most_share(uint32_t cls, int simt, int own, uint64_t bytes) {
-  uint64_t pages = bytes >> 27 ? 62u : 70u; /* all tables take at most 2 % from 64 MiB on */
+  uint64_t pages = bytes >> 27 ? 62u : 72u; /* all tables take at most 2 % from 64 MiB on */
   if (own)
-    pages = bytes >> 29 ? 84u : bytes >> 28 ? 87u : 116u;
-  return simt ? pages * XMC_PAGE_BYTES : (bytes >> 27 ? 64u : 67u) * superblock_bytes(cls);
+    pages = bytes >> 29 ? 84u : bytes >> 28 ? 87u : 120u;
+  return simt ? pages * XMC_PAGE_BYTES : (bytes >> 27 ? 64u : 69u) * superblock_bytes(cls);
 }
 
 /* ---- the ring ---- */
