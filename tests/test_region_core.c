@@ -366,11 +366,40 @@ static void frees_beside_requests(void **state) {
   }
 }
 
+/* Two free pages are a chunk wherever they begin: its room word is that of the even one. */
+static void two_pages(void **state) {
+  uint32_t first;
+  (void)state;
+  for (first = 6; first < 10; first++) {
+    xmcHeap *heap = core_heap(1u << 20, 1, 0, XMC_COALESCE_CLASS);
+    xmcRegion region;
+    unsigned char *block;
+    uint32_t blocks = 0;
+    while (xmcMalloc(heap, XMC_PAGE_BYTES))
+      ;
+    xmcFree(heap, xmc_page_address(heap, first));
+    xmcFree(heap, xmc_page_address(heap, first + 1u));
+    region = xmcRegionCreateFor(heap, 1);
+    assert_int_equal(xmc_region_page(region), first);
+    while ((block = xmcRegionMalloc(heap, region, 1024)) != NULL) {
+      assert_in_range((uintptr_t)block, (uintptr_t)xmc_page_address(heap, first),
+                      (uintptr_t)xmc_page_address(heap, first + 2u) - 1024u);
+      memset(block, (int)blocks++, 1024);
+    }
+    assert_int_equal(blocks, 31); /* of 32 KiB less the head and the slot */
+    intact(heap);
+    xmcRegionFree(heap, region);
+    assert_int_equal(core_free_pages(heap), 2);
+    core_heap_free(heap);
+  }
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(shared),
       cmocka_unit_test(full),
       cmocka_unit_test(reset_keeps_chunks),
+      cmocka_unit_test(two_pages),
       cmocka_unit_test(bad_regions),
       cmocka_unit_test(blocks_are_no_blocks),
       cmocka_unit_test(one_of_many_frees),
