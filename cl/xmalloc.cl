@@ -81,7 +81,7 @@ XMC_CALL_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL
 }
 
 #if !XMC_SIMT
-/* xmcMalloc where each work-item is served alone, behind its short way */
+/* What xmc_malloc_alone calls for a request that the active Superblock does not serve: it begins anew. */
 XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
   XMC_GLOBAL char *block = 0;
   xmc_u32 cls;
@@ -96,7 +96,8 @@ XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
   return block;
 }
 
-/* The whole. The active Superblock serves most requests; what does so needs few registers as a function by itself. */
+/* The whole of xmcMalloc where each work-item is served alone. The active Superblock serves most requests, and what does so needs few
+ * registers as a function by itself. */
 XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
   XMC_GLOBAL char *block = 0;
   if (heap && size - 1u < XMC_MAX_CLASS_BYTES)

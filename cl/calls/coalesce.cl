@@ -54,8 +54,8 @@ XMC_FN XMC_GLOBAL char *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, s
 }
 
 #if !XMC_SIMT || XMC_COALESCING == XMC_COALESCE_NONE
-/* The rest of a free. `which`: the class, and below it the block's bit in five bits. So there are six arguments, as many as a CPU's compiler
- * passes in registers. */
+/* The rest of a free. `which`: the class, and below it the block's bit in five bits. So there are six arguments, as many as compilers
+ * for x86-64 pass in registers. */
 XMC_HOT_FN void xmc_block_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 id,
                                    xmc_u32 which, xmc_u64 old) {
   xmc_blocks_released(heap, me, words, which >> 5, id, 1u << (which & 31u), 1u, old);

@@ -140,7 +140,7 @@ XMC_FN XMC_GLOBAL xmc_u64 *xmc_page_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 page
 XMC_FN XMC_GLOBAL xmc_u32 *xmc_next_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   return xmc_map_hint(heap, xmc_heap_map(heap), xmc_heap_pages(heap), page);
 }
-/* The room word of a region's chunk that begins at this page (regions/region.h): that of the first even page from there on */
+/* The room word of a region's chunk that begins at this page (regions/region.h): that of its first even page */
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_room_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 pages, xmc_u32 page) {
   return xmc_map_entry(heap, map, pages) + ((pages + 1u) >> 1) + ((page + 1u) >> 1);
 }
