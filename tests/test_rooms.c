@@ -105,14 +105,14 @@ static xmcHeap *tables(xmc_u32 spans) {
 /* 40,000 spans reach every level of the index; few are set, so that searches go up and down. */
 static void index_against_model(void **state) {
   enum { SPANS = 40000, ORDER = 3 };
-  xmc_u32 i, from, next, found, orders;
+  xmc_u32 i, any, from, next, found, orders, span;
   xmcHeap *heap = tables(SPANS);
   unsigned char *model = calloc(1, SPANS);
   uint64_t seed = 77;
   (void)state;
   assert_non_null(model);
   for (i = 0; i < 20000; i++) {
-    xmc_u32 span = (xmc_u32)(core_random(&seed) % SPANS);
+    span = (xmc_u32)(core_random(&seed) % SPANS);
     if (core_random(&seed) % 2) {
       orders = 1u + (xmc_u32)(core_random(&seed) % 127u);
       xmc_index_add(heap, 0, span, orders & ~model[span]);
@@ -125,14 +125,20 @@ static void index_against_model(void **state) {
       xmc_index_remove(heap, span, 1, model[span]);
       model[span] = 0;
     }
-    from = (xmc_u32)(core_random(&seed) % SPANS);
+    any = (xmc_u32)core_random(&seed);
+    from = xmc_any_below(any, SPANS);
     for (next = from; next < SPANS && !(model[next] >> ORDER & 1u); next++)
       ;
     assert_int_equal(xmc_index_next(heap, ORDER, from), next < SPANS ? next : XMC_NONE);
-    found = xmc_index_find(heap, ORDER, from + SPANS);
+    found = xmc_index_find(heap, ORDER, any);
     for (; next >= SPANS && from > 0 && next - SPANS < from && !(model[next - SPANS] >> ORDER & 1u); next++)
       ;
     assert_int_equal(found, next < SPANS ? next : next - SPANS < from ? next - SPANS : XMC_NONE);
+    if (i % 64 == 0) {
+      for (orders = 0, span = 0; span < SPANS; span++)
+        orders |= model[span];
+      assert_int_equal(xmc_index_orders(heap), orders);
+    }
   }
   free(heap);
   free(model);

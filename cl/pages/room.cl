@@ -17,8 +17,7 @@
 #define XMC_ROOM_PAGES 12u
 XMC_COLD_FN void xmc_room_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
   xmc_u32 spans = xmc_heap_present_spans(heap), mean = xmc_load_relaxed32(&heap->room_used);
-  xmc_u64 word =
-      xmc_load_relaxed64(xmc_span_word(heap, (xmc_u32)((xmc_u64)(any * 2654435769u) * spans >> 32)));
+  xmc_u64 word = xmc_load_relaxed64(xmc_span_word(heap, xmc_any_below(any, spans)));
   mean += XMC_SPAN_PAGES - xmc_popcount32((xmc_u32)word) - xmc_popcount32((xmc_u32)(word >> 32)) -
           mean / XMC_ROOM_SCALE;
   xmc_store_relaxed32(&heap->room_used, mean);

@@ -138,6 +138,15 @@ XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 spa
   }
 }
 
+/* The orders of all runs that the index knows: bit 0 if it knows a free page */
+XMC_FN xmc_u32 xmc_index_orders(XMC_GLOBAL xmcHeap *heap) {
+  xmc_u32 level = XMC_INDEX_LEVELS - 1u, i, orders = 0;
+  XMC_ROLLED
+  for (i = 0; i << (3u * level) < xmc_heap_present_spans(heap); i += 8u)
+    orders |= xmc_index_union(xmc_load_relaxed64(xmc_index_word(heap, level, i)));
+  return orders;
+}
+
 /* The first span from `span` on that has a run of 2^order pages by the index, or XMC_NONE */
 XMC_FN xmc_u32 xmc_index_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 span) {
   xmc_u32 level = 0, i;
@@ -161,7 +170,7 @@ XMC_FN xmc_u32 xmc_index_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 s
 /* A span that has a run of 2^order pages by the index, or XMC_NONE. Different numbers `any` lead to
  * different spans, so that searchers do not follow each other; 0 leads to the lowest. */
 XMC_FN xmc_u32 xmc_index_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 any) {
-  xmc_u32 start = any % xmc_heap_present_spans(heap), span = start;
+  xmc_u32 start = xmc_any_below(any, xmc_heap_present_spans(heap)), span = start;
   XMC_ROLLED
   for (;;) { /* once from there on, once from the first one on */
     span = xmc_index_next(heap, order, span);

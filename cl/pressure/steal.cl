@@ -84,13 +84,13 @@ XMC_COLD_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
   return 0;
 }
 
-/* Claims up to `want` blocks of a parked Superblock of a class in [cls, end). While the search is choosy it looks at one
- * page, and for used memory at XMC_USED_LOOKS: where many search at the same time, most of the bits that one finds lead to what another
- * one just took. */
+/* Claims up to `want` blocks of a parked Superblock (or places of a slab) of a class in [cls, end). While the search is choosy it looks at one
+ * page, and for used memory at XMC_USED_LOOKS. A search for used memory clears the page's bit before it looks, and sets it again if
+ * something may be left there: many search at the same time, and the others so pass by a page that one of them looks at. */
 #define XMC_USED_LOOKS 32u
 XMC_COLD_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end, xmc_u32 want,
                                  xmc_search search) {
-  xmc_u32 item = XMC_NONE, pages;
+  xmc_u32 item = XMC_NONE, at, pages; /* at: the item's class */
   xmc_u32 looks = 2u * (XMC_SEARCH_IS_USED(search) ? XMC_USED_LOOKS
                                                    : 1u); /* odd: the item's bit is cleared, another look */
   xmc_claim claim;
@@ -103,20 +103,28 @@ XMC_COLD_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
     pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES;
     if (!(looks & 1u))
       item = xmc_bitmap_find_from(heap, XMC_PARKED, cls * pages, end * pages,
-                                  cls * pages + xmc_any_number(me) % pages);
+                                  cls * pages + xmc_any_below(xmc_any_number(me), pages));
     if (item == XMC_NONE)
       return 0;
-    claim = xmc_page_unpark(heap, me, item / pages, item % pages, want);
+    at = cls;
+    XMC_ROLLED
+    while (item - at * pages >= pages) /* most searches are for one class, so a division would take longer */
+      at++;
+    claim = 0;
+    if (!XMC_SEARCH_IS_USED(search) || (looks & 1u))
+      claim = xmc_page_unpark(heap, me, at, item - at * pages, want);
     XMC_AFRESH(item);
     XMC_AFRESH(looks);
-    pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES;
-    parked = claim && (xmc_class_is_small(item / pages) || xmc_is_parked(heap, xmc_claim_id(claim)));
-    if (!(looks & 1u) && !parked)
-      xmc_bitmap_clear(heap, XMC_PARKED, item);
+    parked = claim && (xmc_class_is_small(at) || xmc_is_parked(heap, xmc_claim_id(claim)));
+    if (!(looks & 1u) && !parked && !xmc_bitmap_clear(heap, XMC_PARKED, item) && XMC_SEARCH_IS_USED(search))
+      looks--; /* another one looks there */
     XMC_AFRESH(item);
     if (claim) {
-      if ((looks & 1u) || (!parked && xmc_is_parked(heap, xmc_claim_id(claim))))
+      if ((looks & 1u) ? parked : !parked && xmc_is_parked(heap, xmc_claim_id(claim))) {
         xmc_bitmap_set(heap, XMC_PARKED, item);
+        if (XMC_SEARCH_IS_USED(search) && xmc_scarce_near(heap)) /* it was in nobody's sight for a moment */
+          xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
+      }
       return claim;
     }
     looks--;

@@ -236,7 +236,7 @@ XMC_FN xmc_claim xmc_pages_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
 /* Is there plenty of room? The answer is yes if two spans are wholly free, which `any`, a number that differs from request to
  * request, chooses. So where a share f of all spans is wholly free it is yes with a chance of f * f, for two loads. */
 XMC_FN int xmc_is_plenty(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
-  xmc_u32 spans = xmc_heap_present_spans(heap), at = (xmc_u32)((xmc_u64)(any * 2654435769u) * spans >> 32);
+  xmc_u32 spans = xmc_heap_present_spans(heap), at = xmc_any_below(any, spans);
   xmc_u64 free = xmc_load_relaxed64(xmc_span_word(heap, at));
   at += spans / 2u;
   return !~(free & xmc_load_relaxed64(xmc_span_word(heap, at < spans ? at : at - spans)));
