@@ -56,9 +56,16 @@ static void intact(void) {
     fail_msg("%s (round %u)", report.message, round_now);
 }
 
+static void take_all_pages(void) {
+  xmc_u32 span;
+  for (span = 0; span < view.heap->spans; span++)
+    while (xmc_span_take(view.heap, span, 0) != XMC_NONE)
+      ;
+}
+
 /* A slab that came back goes from the FIFO of slabs to one slot, for one who did not say that it holds room. */
 static void adopted_slab(void **state) {
-  xmc_u32 cls = xmc_class_of(64), n;
+  xmc_u32 cls = xmc_class_of(64);
   xmc_seat seat;
   int before;
   (void)state;
@@ -66,9 +73,7 @@ static void adopted_slab(void **state) {
   xmc_seat_none(&seat);
   assert_true(xmc_pages_carve(view.heap, 0, xmc_slab_class(cls), 1, 0, xmc_fixed_map(view.heap), seat) !=
               0); /* into the ring, and nothing else has room */
-  for (n = 0; n < view.heap->spans; n++)
-    while (xmc_span_take(view.heap, n, 0) != XMC_NONE)
-      ;
+  take_all_pages();
   xmc_say_scarce(view.heap);
   before = has_room();
   look_begin();
@@ -98,6 +103,54 @@ static void used_slabs(void **state) {
   }
   intact();
   assert_true(hidden > 0);
+  look_close();
+}
+
+/* Two Superblocks are parked in one page, and the first has one block left: while a search for used memory takes that block, the second
+ * is out of sight, and can be found afterwards. */
+static void parked_beside(void **state) {
+  xmc_u32 cls = xmc_class_of(64), slab, place, item;
+  xmc_seat seat;
+  xmc_claim claim;
+  int before;
+  (void)state;
+  look_open(8u << 20, CORE_SLOTS_DEFAULT, 64);
+  xmc_seat_none(&seat);
+  claim = xmc_pages_carve(view.heap, 0, xmc_slab_class(cls), 32, 0, xmc_fixed_map(view.heap), seat);
+  slab = xmc_claim_id(claim);
+  assert_true((xmc_claim_mask(claim) & 3u) == 3u);
+  seat.fifo = XMC_SEAT_PARKS;
+  for (place = 0; place < 2; place++)
+    xmc_slab_start(view.heap, 0, xmc_words(view.heap), cls, place ? 1 : 31, xmc_claim_make(slab, 1u << place),
+                   seat);
+  take_all_pages();
+  xmc_say_scarce(view.heap);
+  view.heap->scarce = XMC_SCARCE_ONCE; /* as a new Superblock leaves it */
+  before = has_room();
+  look_begin();
+  claim = xmc_unpark(view.heap, 0, cls, cls + 1u, 1, XMC_SEARCH_USED);
+  assert_int_equal(xmc_claim_id(claim), xmc_superblock_id(xmc_slab_page(slab), 0));
+  assert_true(look_end("a page that a search for used memory looks at", before) > 0);
+  item = cls * view.heap->spans * XMC_SPAN_PAGES + xmc_slab_page(slab);
+  assert_true(xmc_bitmap_has(view.heap, XMC_PARKED, item));
+  claim = xmc_unpark(view.heap, 0, cls, cls + 1u, 1, XMC_SEARCH_USED);
+  assert_int_equal(xmc_claim_id(claim), xmc_superblock_id(xmc_slab_page(slab), 1));
+  look_close();
+}
+
+/* The index names a run of eight pages that is in use, and one page is free: the last resort takes that. */
+static void shorter_run(void **state) {
+  xmc_u32 cls = xmc_class_of(4096);
+  xmc_claim claim;
+  (void)state;
+  assert_int_equal(xmc_class_order(cls), 3);
+  look_open(8u << 20, CORE_SLOTS_DEFAULT, 4096);
+  take_all_pages();
+  xmc_span_give(view.heap, 1, 1u << 5);
+  xmc_index_add(view.heap, 0, 2, 1u << 3);
+  claim = xmc_last_carve(view.heap, 0, cls, 1, xmc_index_orders(view.heap));
+  assert_int_equal(xmc_id_page(xmc_claim_id(claim)), XMC_SPAN_PAGES + 5u);
+  assert_int_equal(xmc_index_find(view.heap, 3, 0), XMC_NONE);
   look_close();
 }
 
@@ -175,7 +228,8 @@ static void room_again(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(adopted_slab), cmocka_unit_test(used_slabs),
-                                     cmocka_unit_test(shown), cmocka_unit_test(room_again)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(adopted_slab),  cmocka_unit_test(used_slabs),
+                                     cmocka_unit_test(parked_beside), cmocka_unit_test(shorter_run),
+                                     cmocka_unit_test(shown),         cmocka_unit_test(room_again)};
   return run_named(tests, argc, argv);
 }

@@ -110,9 +110,9 @@ XMC_COLD_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
     XMC_ROLLED
     while (item - at * pages >= pages) /* most searches are for one class, so a division would take longer */
       at++;
-    claim = 0;
-    if (!XMC_SEARCH_IS_USED(search) || (looks & 1u))
-      claim = xmc_page_unpark(heap, me, at, item - at * pages, want);
+    claim = XMC_SEARCH_IS_USED(search) && !(looks & 1u)
+                ? 0
+                : xmc_page_unpark(heap, me, at, item - at * pages, want);
     XMC_AFRESH(item);
     XMC_AFRESH(looks);
     parked = claim && (xmc_class_is_small(at) || xmc_is_parked(heap, xmc_claim_id(claim)));
