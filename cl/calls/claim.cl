@@ -38,7 +38,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     if (!small && (scarce & XMC_ROOM_SHORT)) /* the last resort begins with used memory */
       return 0;
     if (scarce & XMC_SCARCE_ONCE) { /* a million that find nothing must not all seem to hold something */
-      if (!small && !(xmc_index_orders(heap) & 1u))
+      if (!small && xmc_index_find(heap, 0, 0) == XMC_NONE)
         return 0;
       xmc_flux_begin(heap);
     }

@@ -47,17 +47,13 @@ XMC_FN void xmc_bitmap_ensure(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 ite
     xmc_bitmap_set(heap, map, item);
 }
 
-/* Clears the item's bit. Was it set? */
-XMC_FN int xmc_bitmap_clear(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) {
+XMC_FN void xmc_bitmap_clear(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) {
   xmc_u32 level, up;
-  xmc_u64 bit, old;
-  int was = 0;
+  xmc_u64 bit;
   XMC_ROLLED
   for (level = 0; level < XMC_BITMAP_LEVELS; level++) { /* up while words become empty */
     bit = (xmc_u64)1 << (item >> 6u * level & 63u);
-    old = xmc_and_hint64(xmc_bitmap_word(heap, map, level, item >> 6u * level), ~bit);
-    was |= (old & bit) && level == 0;
-    if (old != bit)
+    if (xmc_and_hint64(xmc_bitmap_word(heap, map, level, item >> 6u * level), ~bit) != bit)
       break;
   }
   XMC_ROLLED
@@ -69,7 +65,6 @@ XMC_FN int xmc_bitmap_clear(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item)
       if (!xmc_bitmap_fill(heap, map, up, item >> 6u * up))
         break;
   }
-  return was;
 }
 
 /* The lowest set item in [low, high), or XMC_NONE */

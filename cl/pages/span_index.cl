@@ -138,7 +138,7 @@ XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 spa
   }
 }
 
-/* The orders of all runs that the index knows: bit 0 if it knows a free page */
+/* The orders of all runs that the index knows, by its top words alone: there may be fewer */
 XMC_FN xmc_u32 xmc_index_orders(XMC_GLOBAL xmcHeap *heap) {
   xmc_u32 level = XMC_INDEX_LEVELS - 1u, i, orders = 0;
   XMC_ROLLED

@@ -121,12 +121,10 @@ XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
   return (state & XMC_RECLAIM_FOUND) != 0;
 }
 
-/* A new Superblock of the class out of free pages, for one who does not know where those are: up to `want` of its blocks. `orders`: those
- * that the index knows. */
-XMC_FN xmc_claim xmc_last_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
-                                xmc_u32 orders) {
+/* A new Superblock of the class out of free pages, for one who does not know where those are: up to `want` of its blocks. */
+XMC_FN xmc_claim xmc_last_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want) {
   XMC_AFRESH64(heap);
-  xmc_u32 order = 0, page = XMC_NONE;
+  xmc_u32 orders = xmc_index_orders(heap), order = 0, page = XMC_NONE;
   xmc_seat seat;
   xmc_seat_none(&seat);
   orders &= xmc_class_is_small(cls) ? 1u : (2u << xmc_class_order(cls)) - 1u;
@@ -172,7 +170,7 @@ XMC_FN xmc_u32 xmc_step_end(xmc_u32 step, xmc_u32 cls, xmc_search search) {
 XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                                 xmc_search search) {
   XMC_AFRESH64(heap);
-  xmc_u32 step, orders;
+  xmc_u32 step;
   xmc_claim claim;
   xmc_seat seat;
   xmc_seat_none(&seat);
@@ -186,8 +184,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     claim = 0;
     if (step == XMC_STEP_CARVE) {
       /* A million requests that find nothing must not all seem to hold something. */
-      orders = xmc_index_orders(heap);
-      if (!(orders & 1u))
+      if (xmc_index_find(heap, 0, 0) == XMC_NONE)
         continue;
       if (XMC_SEARCH_IS_USED(search)) {
         xmc_room_look(heap, xmc_any_number(me));
@@ -196,7 +193,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
       }
       if (!XMC_SEARCH_IS_USED(search))
         xmc_flux_begin(heap); /* of a whole Superblock for a few blocks */
-      claim = xmc_last_carve(heap, me, cls, want, orders);
+      claim = xmc_last_carve(heap, me, cls, want);
     } else if (step != XMC_STEP_SLABS || xmc_class_is_small(cls)) {
       if (step != XMC_STEP_LARGER || xmc_search_turns(search) == XMC_SEARCH_LAST)
         claim = xmc_unpark(heap, me, xmc_step_begin(step, cls), xmc_step_end(step, cls, search),

@@ -85,8 +85,8 @@ XMC_COLD_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
 }
 
 /* Claims up to `want` blocks of a parked Superblock (or places of a slab) of a class in [cls, end). While the search is choosy it looks at one
- * page, and for used memory at XMC_USED_LOOKS. A search for used memory clears the page's bit before it looks, and sets it again if
- * something may be left there: many search at the same time, and the others so pass by a page that one of them looks at. */
+ * page, and for used memory at XMC_USED_LOOKS: where many search at the same time, most of the bits that one finds lead to what another
+ * one just took. (To clear the bit before the look would be faster, and hides a page full of free blocks: bench/experiments.md.) */
 #define XMC_USED_LOOKS 32u
 XMC_COLD_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end, xmc_u32 want,
                                  xmc_search search) {
@@ -110,21 +110,16 @@ XMC_COLD_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
     XMC_ROLLED
     while (item - at * pages >= pages) /* most searches are for one class, so a division would take longer */
       at++;
-    claim = XMC_SEARCH_IS_USED(search) && !(looks & 1u)
-                ? 0
-                : xmc_page_unpark(heap, me, at, item - at * pages, want);
+    claim = xmc_page_unpark(heap, me, at, item - at * pages, want);
     XMC_AFRESH(item);
     XMC_AFRESH(looks);
     parked = claim && (xmc_class_is_small(at) || xmc_is_parked(heap, xmc_claim_id(claim)));
-    if (!(looks & 1u) && !parked && !xmc_bitmap_clear(heap, XMC_PARKED, item) && XMC_SEARCH_IS_USED(search))
-      looks--; /* another one looks there */
+    if (!(looks & 1u) && !parked)
+      xmc_bitmap_clear(heap, XMC_PARKED, item);
     XMC_AFRESH(item);
     if (claim) {
-      if ((looks & 1u) ? parked : !parked && xmc_is_parked(heap, xmc_claim_id(claim))) {
+      if ((looks & 1u) || (!parked && xmc_is_parked(heap, xmc_claim_id(claim))))
         xmc_bitmap_set(heap, XMC_PARKED, item);
-        if (XMC_SEARCH_IS_USED(search) && xmc_scarce_near(heap)) /* it was in nobody's sight for a moment */
-          xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
-      }
       return claim;
     }
     looks--;

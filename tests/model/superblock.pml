@@ -17,8 +17,6 @@
  *           NO_RING            the ring is always full, so that Superblocks are parked
  *           SCARCE             they are parked, and stay so while blocks are claimed from them
  *           UNBUFFERED         no FIFO: all are parked, and stay so while blocks are claimed from them
- *           UNPARK_CLEARS_FIRST  who looks for a parked one clears the page's bit first, and sets it again where one is left: so does a
- *                              search for used memory on GPUs
  * Mutants:  NOT_ENQUEUED       a release sets the listed bit and nobody enqueues
  *           CLASS_UNCHECKED    a claim does not look at the class: a stale id gives a block of another size
  *           UNLIST_BLINDLY     unlisting does not look for free blocks
@@ -26,7 +24,6 @@
  *           RETIRE_BY_STORE    a wholly free Superblock is retired without a CAS
  *           NO_RING PARK_UNSEEN  parking sets no bit in the bitmap
  *           UNBUFFERED UNPARK_ONE_LOOK  who took the last parked one of a page clears its bit and looks no more
- *           UNBUFFERED UNPARK_CLEARS_FIRST UNPARK_NOT_SET  the bit is not set again
  *           SEAT_BY_STORE      a new Superblock takes the exhausted one's seat, whoever sits there by now
  *           WAITS              who finds no Superblock waits for one: not lock-free
  */
@@ -353,25 +350,6 @@ inline unpark(n_cls) {
      STEP(won = PLACE(n_cls, id));
      if
      :: won ->
-#ifdef UNPARK_CLEARS_FIRST
-        STEP(won = PLACE(n_cls, id); PLACE(n_cls, id) = 0);
-        if
-        :: won ->
-           page_unpark(n_cls, id);
-           won = 0;
-#ifndef UNPARK_NOT_SET
-           if
-           :: take -> STEP(won = (word[id] & PARKED) != 0)
-           :: else
-           fi;
-#endif
-           if
-           :: won -> STEP(PLACE(n_cls, id) = 1)
-           :: else
-           fi
-        :: else
-        fi;
-#else
         page_unpark(n_cls, id);
         won = 0;
         if
@@ -396,7 +374,6 @@ inline unpark(n_cls) {
            fi
 #endif
         fi;
-#endif
         if
         :: take -> break
         :: else
