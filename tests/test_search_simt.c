@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What test_search.c is for the way of GPUs: a slab that a sub-group takes out of the FIFO of slabs is out of sight for a moment; and
- * what a whole sub-group starts in a page that a search looked at is shown to the next search. On devices a sub-group may
+ * what a whole sub-group starts in a page that a search looked at is shown to the next search; no search hides a page. On devices a sub-group may
  * not have seen yet that room became scarce (xmc_load_near32): here the first so many looks at it say so.
  */
 #include "support/simt.h"
@@ -139,6 +139,56 @@ static void parked_beside(void **state) {
   look_close();
 }
 
+/* A heap is full of blocks of 16 B, but that 19 of 20 are freed in its first page: 24 sub-groups of 32 lanes ask for one each at the same
+ * time, for less than all that are free. None is refused, for no search hides the page from the others. */
+enum { TINY = 16, TINY_BLOCKS = 1 << 18, THINNED = 1024, ASKING = 24 };
+static char *tiny[TINY_BLOCKS];
+static uint32_t tinies, given, refused;
+
+static void fill_tiny(uint32_t number, void *unused) {
+  (void)unused;
+  while (number == 0 && (tiny[tinies] = xmcMalloc(view.heap, TINY)))
+    assert_true(++tinies < TINY_BLOCKS);
+}
+static void thin(uint32_t number, void *unused) {
+  uint32_t i;
+  (void)unused;
+  for (i = number; i < tinies; i += SIMT_LANES)
+    if (tiny[i] < xmc_page_address(view.heap, 1) && i % 20u != 0) {
+      xmcFree(view.heap, tiny[i]);
+      given++;
+    }
+}
+static void ask(uint32_t number, void *unused) {
+  (void)number, (void)unused;
+  refused += !xmcMalloc(view.heap, TINY);
+}
+static void one_thin_page(void **state) {
+  uint32_t seed;
+  simt s;
+  (void)state;
+  for (seed = 1; seed <= 6; seed++) {
+    tinies = given = refused = 0;
+    look_open(3u << 20, 64, TINY);
+    memset(&s, 0, sizeof s);
+    s.groups = 1;
+    s.most_ticks = (uint64_t)1 << 32;
+    simt_run(&s, fill_tiny, NULL);
+    group(0, thin, NULL);
+    assert_in_range(given, ASKING * SIMT_LANES + 1u, THINNED);
+    view.heap->scarce = seed % 2 ? 0 : XMC_SCARCE_ONCE;
+    s.groups = ASKING;
+    s.seed = seed * 31u;
+    s.diverge_one_in = seed % 2 ? 0 : 3;
+    simt_run(&s, ask, NULL);
+    assert_false(s.hung);
+    if (refused)
+      fail_msg("%u of %u refused, and %u blocks were free (seed %u)", refused, ASKING * SIMT_LANES, given,
+               seed);
+    look_close();
+  }
+}
+
 /* The index names a run of eight pages that is in use, and one page is free: the last resort takes that. */
 static void shorter_run(void **state) {
   xmc_u32 cls = xmc_class_of(4096);
@@ -230,7 +280,8 @@ static void room_again(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(adopted_slab),  cmocka_unit_test(used_slabs),
-                                     cmocka_unit_test(parked_beside), cmocka_unit_test(shorter_run),
-                                     cmocka_unit_test(shown),         cmocka_unit_test(room_again)};
+                                     cmocka_unit_test(parked_beside), cmocka_unit_test(one_thin_page),
+                                     cmocka_unit_test(shorter_run),   cmocka_unit_test(shown),
+                                     cmocka_unit_test(room_again)};
   return run_named(tests, argc, argv);
 }
