@@ -138,7 +138,7 @@ XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 spa
   }
 }
 
-/* The orders of all runs that the index knows, by its top words alone: there may be fewer */
+/* The orders of the runs that the index names, a bit each, by its top words alone. An order may be named although no run of it is left. */
 XMC_FN xmc_u32 xmc_index_orders(XMC_GLOBAL xmcHeap *heap) {
   xmc_u32 level = XMC_INDEX_LEVELS - 1u, i, orders = 0;
   XMC_ROLLED

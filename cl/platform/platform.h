@@ -206,8 +206,8 @@
 #include "opencl.h"
 #endif
 
-/* A number below n, by a number of which the low bits alone may differ, as those of xmc_any_number do; 0 by 0. No division: that takes 25
- * instructions on NVIDIA. */
+/* A number below n that depends on `any`, of which the low bits alone may differ between callers, as those of xmc_any_number do on some
+ * devices; 0 if `any` is 0. A product, because a division takes 25 instructions on NVIDIA. */
 XMC_FN xmc_u32 xmc_any_below(xmc_u32 any, xmc_u32 n) {
   return (xmc_u32)((xmc_u64)(any * 2654435769u) * n >> 32);
 }
