@@ -45,7 +45,8 @@ typedef struct bench_options {
   int peers;
   const char *graph; /* a file of the Matrix Market, or NULL */
   const char *csv, *json;
-  const char *trace_path; /* where traced heaps are saved, or NULL */
+  const char *build_options; /* more for clBuildProgram, whose log is printed then; or NULL */
+  const char *trace_path;    /* where traced heaps are saved, or NULL */
 } bench_options;
 
 typedef struct bench_row {
@@ -113,6 +114,9 @@ int bench_save_trace(bench *b, xmc_heap heap, const char *end);
 int bench_heap_close(bench *b, xmc_heap heap);
 /* The heap that most workloads share, empty. NULL after a message. */
 xmc_heap bench_heap(bench *b);
+/* What programs for this heap are built with, in `room` bytes; the log of a program's build, to stderr. */
+void bench_build_options(const bench *b, xmc_heap heap, char *options, size_t room);
+void bench_build_log(const bench *b, cl_program program);
 /* The same heap as it was created: what a row says shall not depend on those before it. */
 xmc_heap bench_heap_fresh(bench *b);
 cl_kernel bench_kernel(bench *b, xmc_heap heap, const char *file, const char *name, int optional);

@@ -249,13 +249,24 @@ static const char *kernel_source(const char *file) {
   return NULL;
 }
 
+void bench_build_options(const bench *b, xmc_heap heap, char *options, size_t room) {
+  snprintf(options, room, "%s %s %s", xmcGetBuildOptions(heap),
+           b->options.one_geometry ? xmcGetGeometryOptions(heap) : "",
+           b->options.build_options ? b->options.build_options : "");
+}
+
+void bench_build_log(const bench *b, cl_program program) {
+  static char log[1 << 16];
+  if (clGetProgramBuildInfo(program, b->device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL) == CL_SUCCESS)
+    fprintf(stderr, "%s\n", log);
+}
+
 static cl_program get_program(bench *b, xmc_heap heap, const char *file) {
   char options[2048];
   const char *sources[2] = {kernel_source("common.h"), kernel_source(file)};
   bench_program *p;
   cl_int error;
-  snprintf(options, sizeof options, "%s %s", xmcGetBuildOptions(heap),
-           b->options.one_geometry ? xmcGetGeometryOptions(heap) : "");
+  bench_build_options(b, heap, options, sizeof options);
   for (p = b->programs; p; p = p->next)
     if (strcmp(p->file, file) == 0 && strcmp(p->options, options) == 0)
       return p->program;
@@ -270,12 +281,10 @@ static cl_program get_program(bench *b, xmc_heap heap, const char *file) {
   p->program = xmcCreateProgramWithSource(heap, 2, sources, NULL, &error);
   if (p->program)
     error = clBuildProgram(p->program, 1, &b->device, options, NULL, NULL);
+  if (p->program && (error != CL_SUCCESS || b->options.build_options))
+    bench_build_log(b, p->program);
   if (error != CL_SUCCESS) {
-    static char log[1 << 16];
     bench_error(file, error);
-    if (p->program && clGetProgramBuildInfo(p->program, b->device, CL_PROGRAM_BUILD_LOG, sizeof log, log,
-                                            NULL) == CL_SUCCESS)
-      fprintf(stderr, "%s\n", log);
     if (p->program)
       clReleaseProgram(p->program);
     free(p->options);

@@ -22,6 +22,8 @@ static const char usage[] =
     "  --fifos N            FIFOs a size class; 0: none; default: one a resident sub-group\n"
     "  --backing KIND       buffer, svm or svm_fine; default buffer\n"
     "  --geometry KIND      any, or one: programs for the one geometry of their heap; default any\n"
+    "  --build-options TEXT more options for clBuildProgram, whose log is then printed for each program:\n"
+    "                       -cl-nv-verbose says how many registers each kernel takes on NVIDIA\n"
     "  --graph FILE         graph takes this file of the Matrix Market instead of the graphs that it makes\n"
     "  --trace FILE         records each allocation in up to half of the heap; graph then takes one graph "
     "and\n"
@@ -92,6 +94,8 @@ static const char *set_option(bench_options *o, const char *name, const char *va
     o->device = value;
   } else if (strcmp(name, "--workload") == 0) {
     o->workloads = value;
+  } else if (strcmp(name, "--build-options") == 0) {
+    o->build_options = value;
   } else if (strcmp(name, "--graph") == 0) {
     o->graph = value;
   } else if (strcmp(name, "--trace") == 0) {

@@ -47,8 +47,7 @@ static int build_once(bench *b, xmc_heap heap, unsigned places, unsigned long sa
   double start;
   if (text == NULL)
     return 1;
-  snprintf(options, sizeof options, "%s %s", xmcGetBuildOptions(heap),
-           b->options.one_geometry ? xmcGetGeometryOptions(heap) : "");
+  bench_build_options(b, heap, options, sizeof options);
   start = bench_seconds();
   program = xmcCreateProgramWithSource(heap, 1, &source, NULL, &error);
   BENCH_CL(error);
