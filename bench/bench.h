@@ -27,7 +27,8 @@
 #include <xmalloc.h>
 
 #define BENCH_MAX_REPEAT 256
-#define BENCH_LANES 32u /* neighbours that count as a sub-group in the workloads */
+#define BENCH_MAX_BUILD_OPTIONS 1000 /* beside the library's own, in 2,048 bytes */
+#define BENCH_LANES 32u              /* neighbours that count as a sub-group in the workloads */
 
 typedef struct bench_options {
   const char *device;    /* part of a device's or platform's name, or NULL */
@@ -114,11 +115,12 @@ int bench_save_trace(bench *b, xmc_heap heap, const char *end);
 int bench_heap_close(bench *b, xmc_heap heap);
 /* The heap that most workloads share, empty. NULL after a message. */
 xmc_heap bench_heap(bench *b);
-/* What programs for this heap are built with, in `room` bytes; the log of a program's build, to stderr. */
-void bench_build_options(const bench *b, xmc_heap heap, char *options, size_t room);
-void bench_build_log(const bench *b, cl_program program);
 /* The same heap as it was created: what a row says shall not depend on those before it. */
 xmc_heap bench_heap_fresh(bench *b);
+/* Writes what programs for this heap are built with to the `room` bytes at `options`. */
+void bench_build_options(const bench *b, xmc_heap heap, char *options, size_t room);
+/* Prints the log of the program's build to stderr. */
+void bench_build_log(const bench *b, cl_program program);
 cl_kernel bench_kernel(bench *b, xmc_heap heap, const char *file, const char *name, int optional);
 /* Arguments by letter: h xmc_heap, m cl_mem, u cl_uint, l cl_ulong. */
 int bench_arguments(cl_kernel kernel, const char *letters, ...);

@@ -95,6 +95,8 @@ static const char *set_option(bench_options *o, const char *name, const char *va
   } else if (strcmp(name, "--workload") == 0) {
     o->workloads = value;
   } else if (strcmp(name, "--build-options") == 0) {
+    if (strlen(value) > BENCH_MAX_BUILD_OPTIONS)
+      return "at most 1,000 characters";
     o->build_options = value;
   } else if (strcmp(name, "--graph") == 0) {
     o->graph = value;

@@ -57,6 +57,8 @@ static int build_once(bench *b, xmc_heap heap, unsigned places, unsigned long sa
   BENCH_TRY(bench_arguments(kernel, "hm", heap, b->counters));
   BENCH_TRY(bench_launch(b, kernel, places, NULL));
   *ms = (bench_seconds() - start) * 1e3;
+  if (b->options.build_options)
+    bench_build_log(b, program);
 cleanup:
   if (kernel)
     clReleaseKernel(kernel);
