@@ -63,21 +63,20 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_any_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
   return xmc_small_malloc(heap, me, cls, (xmc_u32)size);
 }
 
-/* Frees what begins no Basicblock: the Memoryblock at `page`, if that is not XMC_NONE; else a compartment, or nothing. That is looked up
- * again: a place as an argument would take a stack frame. */
-XMC_CALL_FN void xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr, xmc_u32 page) {
-  xmc_place place;
+/* Frees what begins no Basicblock: the Memoryblock at `page`, if that is not XMC_NONE; else a compartment, or nothing. 1 if that was the last
+ * compartment of the Basicblock at *place, which the caller must release then. */
+XMC_OTHER_FN int xmc_other_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, xmc_u32 page, xmc_place *place) {
   xmc_u64 header;
   if (page != XMC_NONE) {
     xmc_memoryblock_release(heap, page);
-    return;
+    return 0;
   }
   XMC_AFRESH64(heap);
-  header = xmc_find_block(heap, ptr, &place) ? 0 : xmc_compartment_find(heap, place, ptr);
+  header = xmc_find_block(heap, ptr, place) ? 0 : xmc_compartment_find(heap, *place, ptr);
   if (header)
-    xmc_compartment_free(heap, me, place, (XMC_GLOBAL char *)ptr, header);
-  else
-    xmc_count_invalid_free(heap, ptr);
+    return xmc_compartment_free(heap, *place, (XMC_GLOBAL char *)ptr, header);
+  xmc_count_invalid_free(heap, ptr);
+  return 0;
 }
 
 #if !XMC_SIMT
@@ -133,7 +132,7 @@ XMC_REST_FN XMC_GLOBAL char *xmc_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
 #else
   block = xmc_malloc_scalar(heap, xmc_caller(), xmc_work_item(), size);
 #endif
-  return block;
+  return XMC_HIDDEN_BLOCK(block);
 }
 
 /* Allocates `size` bytes. Returns NULL for size 0, and NULL when no room is left, which is counted (see
@@ -156,16 +155,18 @@ XMC_SHORT_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) 
 XMC_HOT_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr) {
   xmc_map_view view;
   xmc_place place;
+  int found;
   if (!XMC_GEOMETRY)
     xmc_map_view_read(heap, &view); /* while the pointer may be on its way */
   if (!ptr || !heap)
     return;
   if (XMC_GEOMETRY)
     xmc_map_view_read(heap, &view);
-  if (xmc_find(heap, view, ptr, &place))
+  found = xmc_find(heap, view, ptr, &place);
+  if (!found && view.ours)
+    found = xmc_other_free(heap, ptr, xmc_memoryblock_page(place), &place);
+  if (found)
     xmc_class_free(heap, me, view.words, place);
-  else if (view.ours)
-    xmc_other_free(heap, me, ptr, xmc_memoryblock_page(place));
 }
 
 /* As xmc_malloc_scalar. */

@@ -181,10 +181,12 @@ XMC_FN int xmc_release_is_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 bit
           (!parked && xmc_stays_whole(heap, cls, old)));
 }
 
-/* The rest of a release, when there is more to do. */
-XMC_CALL_FN void xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
-                                     xmc_u32 id, xmc_u32 bits, xmc_u32 lanes, xmc_u64 old) {
-  xmc_u64 now = old | XMC_WORD_LISTED | bits;
+/* The rest of a release, when there is more to do. Returns XMC_NONE, or the Superblock or slab that the caller must settle, of the class *cls with
+ * the word *word, which was the Superblock's before the release. */
+XMC_FN xmc_u32 xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 *which_cls,
+                                   xmc_u32 id, xmc_u32 bits, xmc_u32 lanes, xmc_u64 *word) {
+  xmc_u32 cls = *which_cls;
+  xmc_u64 old = *word, now = old | XMC_WORD_LISTED | bits;
   xmc_u32 bad = lanes - xmc_popcount32(bits & ~xmc_word_free(old));
   if (bad) {
     xmc_u32 which = xmc_word_free(old) & bits ? xmc_word_free(old) & bits : bits;
@@ -199,22 +201,26 @@ XMC_CALL_FN void xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u
         !(bits & ~xmc_word_free(old)) || /* a bad free changes nothing */
         (!(old & XMC_WORD_PARKED) &&
          (xmc_stays_whole(heap, cls, old) || xmc_is_active_here(heap, me, cls, id))))
-      return;
+      return XMC_NONE;
     id = xmc_retire_listed(heap, me, words, cls, id, now);
     if (id == XMC_NONE)
-      return;
-    cls = xmc_slab_class(cls);
+      return XMC_NONE;
+    *which_cls = xmc_slab_class(cls);
     now = xmc_load_relaxed64(xmc_word_at(heap, words, id));
   }
-  xmc_settle(heap, me, words, cls, id, now);
+  *word = now;
+  return id;
 }
 
 /* Releases `bits` of one Superblock on behalf of `lanes` frees. `words`: of the header. */
 XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                                xmc_u32 bits, xmc_u32 lanes) {
   xmc_u64 old = xmc_superblock_release(xmc_word_at(heap, words, id), bits);
-  if (!xmc_release_is_all(heap, cls, bits, lanes, old))
-    xmc_blocks_released(heap, me, words, cls, id, bits, lanes, old);
+  if (xmc_release_is_all(heap, cls, bits, lanes, old))
+    return;
+  id = xmc_blocks_released(heap, me, words, &cls, id, bits, lanes, &old);
+  if (id != XMC_NONE)
+    xmc_settle(heap, me, words, cls, id, old);
 }
 
 /* Makes a live Memoryblock of `had` pages one of `pages` where it is: free pages behind it come to it, or its end goes back.

@@ -10,8 +10,8 @@
 XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place) {
   xmc_u32 bits = 1u << place.bit, lanes;
   xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_word_at(heap, words, place.id)));
-  xmc_u64 old, was, used, fifos, active;
-  xmc_u32 fifo, hint, own, partly, other;
+  xmc_u64 old, was, used, fifos, active, word = 0; /* word: what was found; then that of what is due */
+  xmc_u32 fifo, hint, own, partly, other, due = XMC_NONE;
   lanes = xmc_lanes_count(group);
   if (lanes > 1u) {
     xmc_lanes_sync(group); /* what each lane wrote, the first one releases */
@@ -23,12 +23,12 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
     /* If these are all blocks of a Superblock that is not listed, the CAS retires it and its memory goes back with this release. The fetch-or
      * follows at once, behind the same fence. If the CAS failed it is the release; else it changes nothing, for these bits are set. */
     used = xmc_word_make(place.cls, lanes, 0);
-    was = xmc_cas_release64(xmc_word_at(heap, words, place.id), used, XMC_WORD_RETIRED);
-    old = xmc_or_hint64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
+    was = xmc_cas_release64_fast(xmc_word_at(heap, words, place.id), used, XMC_WORD_RETIRED);
+    old = xmc_or_hint64_fast(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
     fifos = xmc_fixed_fifos(heap, place.cls);
     fifo = xmc_fifos_first(fifos) + xmc_slot_hint(me, xmc_fifos_count(fifos));
     own = xmc_fifos_own(fifos);
-    xmc_load_row(&xmc_fifo_number(heap, fifo)->active, &active, &hint, &partly);
+    xmc_load_row_fast(&xmc_fifo_number(heap, fifo)->active, &active, &hint, &partly);
     if (!xmc_fifos_count(fifos)) {
       fifo = XMC_NONE;
       active = partly = 0;
@@ -36,15 +36,19 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
     /* Not 0 if the CAS found another word. `partly` is less than 2^31 and adds nothing, but makes the test depend on the FIFO's row:
      * otherwise ptxas waits for the CAS before it issues the load of that row. */
     other = (xmc_u32)was | ((xmc_u32)(was >> 32) ^ ((xmc_u32)(used >> 32) | partly >> 31));
-    if (!other && (old & XMC_WORD_LISTED)) { /* the fetch-or was done, too */
-      xmc_superblock_released(heap, me, words, place.cls, place.id, used, fifo, hint, own, active);
-      return;
-    }
+    other = XMC_NO_YIELD(other | ((old & XMC_WORD_LISTED) == 0)); /* else the fetch-or was done, too */
+    if (!other)
+      due = xmc_superblock_released(heap, me, words, &place.cls, place.id, used, fifo, hint, own, active, &word);
+    else
+      word = XMC_HIDDEN(old);
   } else {
-    old = xmc_or_release64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
+    word = xmc_or_release64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
+    other = 1;
   }
-  if (!xmc_release_is_all(heap, place.cls, bits, lanes, old))
-    xmc_blocks_released(heap, me, words, place.cls, place.id, bits, lanes, old);
+  if (other && !xmc_release_is_all(heap, place.cls, bits, lanes, word))
+    due = xmc_blocks_released(heap, me, words, &place.cls, place.id, bits, lanes, &word);
+  if (due != XMC_NONE)
+    xmc_settle(heap, me, words, place.cls, due, word);
 }
 #endif
 #endif

@@ -44,50 +44,53 @@ XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
   xmc_run_gave(heap, xmc_slab_page(id), 1u);
 }
 
-/* The memory of a retired Superblock goes back. `fifo`, `hint`, `own`: of its class here. */
-XMC_FN void xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
-                                xmc_u32 fifo, xmc_u32 hint, xmc_u32 own) {
+/* The memory of a retired Superblock goes back. `fifo`, `hint`, `own`: of its class here. Returns XMC_NONE, or the slab that the caller must settle
+ * now, and its word in *now. */
+XMC_FN xmc_u32 xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
+                                   xmc_u32 fifo, xmc_u32 hint, xmc_u32 own, xmc_u64 *now) {
   xmc_u32 bit = 1u << xmc_id_row(id);
   xmc_u64 w;
   if (!xmc_class_is_small(cls)) {
     xmc_run_gave(heap, xmc_id_page(id), 1u << xmc_run_order(id));
     xmc_hint_push(heap, me, cls, xmc_id_page(id), xmc_run_order(id), fifo, hint, own);
-    return;
+    return XMC_NONE;
   }
   cls = xmc_slab_class(cls);
   id = xmc_slab_id(xmc_id_page(id));
   if (xmc_slab_is_parked(cls)) {
     xmc_parked_place_gone(heap, me, words, cls, id, bit, fifo, own);
-    return;
+    return XMC_NONE;
   }
   w = xmc_or_hint64(xmc_word_at(heap, words, id), XMC_WORD_LISTED | bit);
-  if (xmc_slab_got(heap, me, words, cls, id, XMC_WORD_LISTED | bit, w) != XMC_NONE)
-    xmc_settle(heap, me, words, cls, id, w | XMC_WORD_LISTED | bit);
+  *now = w | XMC_WORD_LISTED | bit;
+  return xmc_slab_got(heap, me, words, cls, id, XMC_WORD_LISTED | bit, w);
 }
 
 /* All blocks of a Superblock that nobody answered for were released together, and that retired it; used: its word before,
  * fifo, hint, own, active: of its class here. It becomes the active one here if there is none. Else it goes back; and it always does if it has
  * four pages or more or, in a heap of less than XMC_MANY_PAGES, is not of a slab (the seats of all FIFOs together could hold much of the
- * heap), or if the slot has a place of its own, where it finds the memory again. */
-XMC_REST_FN void xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
-                                         xmc_u32 id, xmc_u64 used, xmc_u32 fifo, xmc_u32 hint, xmc_u32 own,
-                                         xmc_u64 active) {
+ * heap), or if the slot has a place of its own, where it finds the memory again. Returns XMC_NONE, or what the caller must settle now, of the
+ * class *which_cls with the word *now. */
+XMC_FN xmc_u32 xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 *which_cls,
+                                       xmc_u32 id, xmc_u64 used, xmc_u32 fifo, xmc_u32 hint, xmc_u32 own,
+                                       xmc_u64 active, xmc_u64 *now) {
   XMC_AFRESH64(heap);
-  xmc_u64 w;
+  xmc_u32 cls = *which_cls;
   own = XMC_OWN_PLACES ? own : 0;
+  active = XMC_HIDDEN(active);
   if (xmc_active_id(active) != XMC_NONE || xmc_class_is_wide(cls) || own ||
       (!xmc_class_is_small(cls) && xmc_heap_present(heap) < XMC_MANY_PAGES)) {
-    xmc_superblock_gone(heap, me, words, cls, id, fifo, hint, own);
-    return;
+    *which_cls = xmc_slab_class(cls);
+    return xmc_superblock_gone(heap, me, words, cls, id, fifo, hint, own, now);
   }
-  w = used | xmc_count_mask(xmc_word_count(used)) | XMC_WORD_LISTED | XMC_WORD_SEATED;
-  if (xmc_cas_hint64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w) != XMC_WORD_RETIRED)
-    return; /* a damaged arena's */
-  if (xmc_cas_hint64(&xmc_fifo_number(heap, fifo)->active, active, xmc_active_next(active, id)) == active)
-    xmc_bitmap_ensure(heap, XMC_BUSY,
-                      cls * xmc_heap_slots(heap) + fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls)));
-  else
-    xmc_settle(heap, me, words, cls, id, w);
+  *now = used | xmc_count_mask(xmc_word_count(used)) | XMC_WORD_LISTED | XMC_WORD_SEATED;
+  if (xmc_cas_hint64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, *now) != XMC_WORD_RETIRED)
+    return XMC_NONE; /* a damaged arena's */
+  if (xmc_cas_hint64(&xmc_fifo_number(heap, fifo)->active, active, xmc_active_next(active, id)) != active)
+    return id;
+  xmc_bitmap_ensure(heap, XMC_BUSY,
+                    cls * xmc_heap_slots(heap) + fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls)));
+  return XMC_NONE;
 }
 #endif
 #endif

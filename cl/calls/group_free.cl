@@ -143,7 +143,8 @@ XMC_GROUP_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 a
       if (!ptr)
         continue;
       if (!xmc_find(heap, view, ptr, &place)) {
-        xmc_other_free(heap, me, ptr, xmc_memoryblock_page(place));
+        if (xmc_other_free(heap, ptr, xmc_memoryblock_page(place), &place))
+          xmc_blocks_release(heap, me, view.words, place.cls, place.id, 1u << place.bit, 1u);
         continue;
       }
       part = &parts[place.cls];

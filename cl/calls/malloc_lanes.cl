@@ -31,8 +31,14 @@ XMC_FN xmc_u32 xmc_group_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 
 XMC_PART_FN XMC_GLOBAL char *xmc_class_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view *view,
                                                    xmc_u32 cls, xmc_lanes group, xmc_seat *seat, xmc_u32 at,
                                                    xmc_u32 take, xmc_u32 id, xmc_u64 w) {
-  xmc_u32 got = xmc_popcount32(take), again = 0, want, rank;
+  xmc_u32 got, again = 0, want, rank;
   xmc_claim claim;
+  xmc_seat_hide(seat);
+  take = XMC_HIDDEN(take);
+  at = XMC_HIDDEN(at);
+  id = XMC_HIDDEN(id);
+  w = XMC_HIDDEN(w);
+  got = xmc_popcount32(take);
   XMC_ROLLED
   while (xmc_lanes_any(at == XMC_NONE)) {
     if (at != XMC_NONE)
@@ -48,6 +54,7 @@ XMC_PART_FN XMC_GLOBAL char *xmc_class_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc
         view->words = xmc_words(heap);
         seat->fifo = xmc_fifo_of(heap, me, cls);
         xmc_seat_read_for(heap, xmc_own_slots(heap, cls), me, cls, want, seat);
+        xmc_seat_hide(seat);
         w = xmc_seat_word(heap, view->words, seat->active);
       }
       claim = xmc_blocks_claim(heap, me, view->words, cls, sizeof group == 4 || want < 32u ? want : 32u, w,
@@ -131,7 +138,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
   take = xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_free(w), &w, &id);
   got = xmc_popcount32(take);
-  if (!xmc_lanes_any(rank >= got)) /* most often all have one now */
+  if (!XMC_NO_YIELD(xmc_lanes_any(rank >= got))) /* most often all have one now */
     return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
   if (!got && id) { /* the guess was wrong, and now the first lane knows */
     take =

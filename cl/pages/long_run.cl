@@ -109,28 +109,34 @@ XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
   XMC_AFRESH64(heap);
   xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, span = 0, seen, free, left, n, at;
   xmc_u32 passes = 1u, moves = 0; /* passes: how often to follow the index to its end; 0: all spans */
+  int again;
   XMC_ROLLED
-  for (;;) {
+  do {
     if (passes)
       span = xmc_index_next(heap, XMC_ORDERS - 1u, span);
+    free = 0;
+    again = 1;
     if (span == XMC_NONE || span + need > xmc_heap_present_spans(heap)) {
-      if (!passes)
-        return XMC_NONE;
-      passes--;
+      again = passes != 0;
+      passes -= again;
       span = 0;
       continue;
     }
     seen = xmc_spans_look(heap, span, pages);
     free = seen == need ? xmc_pages_claim(heap, span * XMC_SPAN_PAGES, pages) : seen << XMC_SPAN_SHIFT;
     left = free == pages ? pages >> XMC_SPAN_SHIFT : passes && !free;
+    at = span;
     XMC_ROLLED
-    for (at = span; left; at += n, left -= n) {
+    while (XMC_NO_YIELD(left)) {
       n = 8u - (at & 7u);
       n = n < left ? n : left;
       xmc_index_remove(heap, at, n, XMC_ORDER_OF_SPAN);
+      at += n;
+      left -= n;
     }
-    if (free == pages)
-      return span * XMC_SPAN_PAGES;
+    again = free != pages;
+    if (!again)
+      continue;
     if (at != span && !~xmc_load_relaxed64(xmc_span_word(heap, span))) /* free again meanwhile */
       xmc_index_add(heap, 0, span, XMC_ORDER_OF_SPAN);
     span += (free >> XMC_SPAN_SHIFT) + 1u;
@@ -142,6 +148,7 @@ XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
         span = at;
       }
     }
-  }
+  } while (XMC_NO_YIELD(again));
+  return free == pages ? span * XMC_SPAN_PAGES : XMC_NONE;
 }
 #endif

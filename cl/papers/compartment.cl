@@ -89,14 +89,14 @@ XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
 }
 #endif
 
-/* Frees a compartment; whoever clears its header owns it, the last of the block frees the block. */
-XMC_COLD_FN void xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place place,
-                                      XMC_GLOBAL char *ptr, xmc_u64 header) {
+/* Frees a compartment; whoever clears its header owns it. 1 if it was the last of the block, which the caller must release then. */
+XMC_COLD_FN int xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_place place, XMC_GLOBAL char *ptr,
+                                     xmc_u64 header) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *count = (XMC_GLOBAL xmc_u64 *)(ptr - place.rest);
-  if (xmc_cas_relaxed64((XMC_GLOBAL xmc_u64 *)ptr - 1, header, 0) != header)
-    xmc_count_double_free(heap, xmc_arena_offset(heap, ptr), 1);
-  else if (xmc_add_acq_rel64(count, ~(xmc_u64)0) == 1u)
-    xmc_blocks_release(heap, me, xmc_words(heap), place.cls, place.id, 1u << place.bit, 1);
+  if (xmc_cas_relaxed64((XMC_GLOBAL xmc_u64 *)ptr - 1, header, 0) == header)
+    return xmc_add_acq_rel64(count, ~(xmc_u64)0) == 1u;
+  xmc_count_double_free(heap, xmc_arena_offset(heap, ptr), 1);
+  return 0;
 }
 #endif

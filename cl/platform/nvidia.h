@@ -7,27 +7,63 @@
 #ifndef XMC_PLATFORM_NVIDIA_H
 #define XMC_PLATFORM_NVIDIA_H
 
+/* Where a loop with atomics ends by what an atomic or a load of gpu scope returned, or where a branch on such a value leads to the loop, ptxas
+ * takes it for one that waits for other lanes, and puts YIELD at its head. Lanes that wait for the one in the loop are let go on by
+ * that, and often never come together with it again (bench/experiments.md). No loop here waits for others. ptxas follows values through registers,
+ * not through memory: so results are written to private memory in two halves and read back whole, some 35 cycles. Not on the fast path:
+ * functions whose name ends in _fast or _if, and xmc_load_row, return what they got; a condition on such a value that leads to the rest is
+ * hidden instead (XMC_NO_YIELD). `cell` is an array because compilers let those of all inlined functions share their place. */
+#if XMC_NO_YIELDS
+XMC_FN xmc_u32 xmc_hidden_r(xmc_u32 x) {
+  xmc_u64 cell[1];
+  xmc_u32 y;
+  __asm volatile("{ .reg .b64 a; .reg .b16 low, high; cvta.to.local.u64 a, %2; mov.b32 {low, high}, %1; "
+                 "st.local.b16 [a], low; st.local.b16 [a + 2], high; ld.local.b32 %0, [a]; }"
+                 : "=r"(y)
+                 : "r"(x), "l"(cell)
+                 : "memory");
+  return y;
+}
+XMC_FN xmc_u64 xmc_hidden_l(xmc_u64 x) {
+  xmc_u64 cell[1], y;
+  __asm volatile("{ .reg .b64 a; .reg .b32 low, high; cvta.to.local.u64 a, %2; mov.b64 {low, high}, %1; "
+                 "st.local.b32 [a], low; st.local.b32 [a + 4], high; ld.local.b64 %0, [a]; }"
+                 : "=l"(y)
+                 : "l"(x), "l"(cell)
+                 : "memory");
+  return y;
+}
+#define XMC_HIDDEN(x) (sizeof(x) == 8 ? xmc_hidden_l(x) : xmc_hidden_r((xmc_u32)(x)))
+#define XMC_HIDDEN_BLOCK(p) ((XMC_GLOBAL char *)xmc_hidden_l((xmc_u64)(p)))
+#define XMC_NO_YIELD(condition) xmc_hidden_r((condition) != 0)
+#endif
+
 #define XMC_PTX_LOAD(name, type, reg, op) \
-  XMC_FN type name(XMC_GLOBAL const type *p) { \
+  XMC_FN type name##_fast(XMC_GLOBAL const type *p) { \
     type v; \
     __asm volatile(op " %0, [%1];" : "=" reg(v) : "l"(p) : "memory"); \
     return v; \
-  }
+  } \
+  XMC_FN type name(XMC_GLOBAL const type *p) { return XMC_HIDDEN(name##_fast(p)); }
 #define XMC_PTX_STORE(name, type, reg, op) \
   XMC_FN void name(XMC_GLOBAL type *p, type v) { \
     __asm volatile(op " [%0], %1;" : : "l"(p), reg(v) : "memory"); \
   }
 #define XMC_PTX_RMW(name, type, reg, op) \
-  XMC_FN type name(XMC_GLOBAL type *p, type v) { \
+  XMC_FN type name##_fast(XMC_GLOBAL type *p, type v) { \
     type old; \
     __asm volatile(op " %0, [%1], %2;" : "=" reg(old) : "l"(p), reg(v) : "memory"); \
     return old; \
-  }
+  } \
+  XMC_FN type name(XMC_GLOBAL type *p, type v) { return XMC_HIDDEN(name##_fast(p, v)); }
 #define XMC_PTX_CAS(name, type, reg, op) \
-  XMC_FN type name(XMC_GLOBAL type *p, type expected, type desired) { \
+  XMC_FN type name##_fast(XMC_GLOBAL type *p, type expected, type desired) { \
     type old; \
     __asm volatile(op " %0, [%1], %2, %3;" : "=" reg(old) : "l"(p), reg(expected), reg(desired) : "memory"); \
     return old; \
+  } \
+  XMC_FN type name(XMC_GLOBAL type *p, type expected, type desired) { \
+    return XMC_HIDDEN(name##_fast(p, expected, desired)); \
   }
 
 XMC_PTX_LOAD(xmc_load_relaxed32, xmc_u32, "r", "ld.relaxed.gpu.global.u32")
@@ -36,7 +72,11 @@ XMC_PTX_LOAD(xmc_load_acquire32, xmc_u32, "r", "ld.acquire.gpu.global.u32")
 XMC_PTX_LOAD(xmc_load_acquire64, xmc_u64, "l", "ld.acquire.gpu.global.u64")
 /* Where all sub-groups read the same field of the header, the first caches must serve them: a strong load asks the second
  * each time, and one after the other (10 % of an allocation). */
-XMC_PTX_LOAD(xmc_load_fixed64, xmc_u64, "l", "ld.global.u64")
+XMC_FN xmc_u64 xmc_load_fixed64(XMC_GLOBAL const xmc_u64 *p) {
+  xmc_u64 v;
+  __asm volatile("ld.global.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
+  return v;
+}
 XMC_PTX_LOAD(xmc_load_near32, xmc_u32, "r", "ld.relaxed.cta.global.u32")
 XMC_PTX_LOAD(xmc_load_near64, xmc_u64, "l", "ld.relaxed.cta.global.u64")
 XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c, xmc_u64 *d) {
@@ -61,7 +101,7 @@ XMC_FN void xmc_load_four_if(int ask, XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, x
   *c = y;
   *d = z;
 }
-XMC_FN void xmc_load_row(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u32 *b, xmc_u32 *c) {
+XMC_FN void xmc_load_row_fast(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u32 *b, xmc_u32 *c) {
   xmc_u64 w;
   xmc_u32 x, y;
   __asm volatile("{ .reg .b64 v; ld.relaxed.gpu.global.v2.b64 {%0, v}, [%3]; mov.b64 {%1, %2}, v; }"
@@ -71,6 +111,12 @@ XMC_FN void xmc_load_row(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u32 *b, xm
   *a = w;
   *b = x;
   *c = y;
+}
+XMC_FN void xmc_load_row(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u32 *b, xmc_u32 *c) {
+  xmc_load_row_fast(p, a, b, c);
+  *a = XMC_HIDDEN(*a);
+  *b = XMC_HIDDEN(*b);
+  *c = XMC_HIDDEN(*c);
 }
 XMC_FN void xmc_store_two64(XMC_GLOBAL xmc_u64 *p, xmc_u64 a, xmc_u64 b) {
   __asm volatile("st.relaxed.gpu.global.v2.b64 [%0], {%1, %2};" : : "l"(p), "l"(a), "l"(b) : "memory");
@@ -257,8 +303,8 @@ XMC_FN xmc_u64 xmc_retire_or_hint64(XMC_GLOBAL xmc_u64 *p, xmc_u64 used, xmc_u64
       : "=&l"(old), "=&l"(seen)
       : "l"(p), "l"(used), "l"(retired), "l"(bits)
       : "memory");
-  *was = seen;
-  return old;
+  *was = XMC_HIDDEN(seen);
+  return XMC_HIDDEN(old);
 }
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
   xmc_u32 r;

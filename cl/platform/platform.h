@@ -120,6 +120,19 @@
 #define XMC_AFRESH64(x) ((void)0)
 #define XMC_OWN(x) ((void)0)
 #endif
+/* XMC_HIDDEN, XMC_HIDDEN_BLOCK, XMC_NO_YIELD: a value, the result of a request, and a condition that ptxas must not know to depend on an atomic
+ * (nvidia.h). Such a condition is the only way out of a loop, or leads from the fast path to loops. */
+#if !XMC_NO_YIELDS
+#define XMC_HIDDEN(x) (x)
+#define XMC_HIDDEN_BLOCK(p) (p)
+#define XMC_NO_YIELD(condition) (condition)
+#endif
+#if !XMC_NVIDIA
+#define xmc_cas_release64_fast xmc_cas_release64
+#define xmc_or_hint64_fast xmc_or_hint64
+#define xmc_load_row_fast xmc_load_row
+#define xmc_load_relaxed32_fast xmc_load_relaxed32
+#endif
 
 /* Intel's runtime for CPUs makes variants of functions for several work-items at a time, in which these run through every branch together:
  * a pair of malloc and free took over 30 times as long (bench/experiments.md). It makes none of functions that are not to be optimised, which
@@ -177,6 +190,17 @@
 #else
 #define XMC_SHORT_API XMC_LARGE_API
 #define XMC_REST_FN XMC_FN
+#endif
+/* What follows a free: called on CPU devices. On NVIDIA lanes part at calls of functions with atomics, and at loops behind them (nvidia.h). */
+#if XMC_SIMT && XMC_NO_YIELDS
+#define XMC_SETTLE_FN XMC_FN
+#else
+#define XMC_SETTLE_FN XMC_CALL_FN
+#endif
+#if XMC_SIMT && !XMC_SHORT_WAY
+#define XMC_OTHER_FN XMC_FN
+#else
+#define XMC_OTHER_FN XMC_CALL_FN
 #endif
 /* A part of one other function, which stands by itself for its readers only: compilers must put it there. */
 #define XMC_PART_FN static inline __attribute__((always_inline))

@@ -188,16 +188,17 @@ XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
   XMC_AFRESH64(heap);
   xmc_u32 range = cls | end << 8, item; /* 1 << 16: for the second time, from its begin */
   xmc_claim claim;
+  int again;
   if (cls >= end)
     return 0;
   item = cls * xmc_heap_slots(heap) + xmc_slot_hint(me, xmc_fifos_count(xmc_heap_fifos(heap, cls)));
   XMC_ROLLED
-  for (;;) {
+  do {
     XMC_AFRESH(range);
+    claim = 0;
     item = xmc_bitmap_find(heap, XMC_BUSY, item, (range >> 8 & 0xffu) * xmc_heap_slots(heap));
     if (item == XMC_NONE) {
-      if (range >> 16)
-        return 0;
+      again = !(range >> 16);
       item = range & 0xffu;
       item *= xmc_heap_slots(heap);
       range |= 1u << 16;
@@ -205,12 +206,14 @@ XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
     }
     cls = item / xmc_heap_slots(heap);
     claim = xmc_fifo_take(heap, cls, item - cls * xmc_heap_slots(heap), want);
+    again = !claim;
     if (claim)
-      return claim;
+      continue;
     XMC_AFRESH(item);
     cls = item / xmc_heap_slots(heap);
     xmc_fifo_mark_idle(heap, cls, item - cls * xmc_heap_slots(heap));
     item++;
-  }
+  } while (XMC_NO_YIELD(again));
+  return claim;
 }
 #endif

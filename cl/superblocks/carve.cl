@@ -331,6 +331,7 @@ XMC_FN xmc_claim xmc_slab_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
     seat->fifo = XMC_SEAT_PARKS;
   } else {
     xmc_seat_read(heap, seat);
+    xmc_seat_hide(seat);
     claim = xmc_slab_claim(heap, words, xmc_slab_class(cls), seat);
     XMC_AFRESH(seat->fifo);
     if (claim == XMC_CLAIM_AGAIN) /* what has the seat is not exhausted */

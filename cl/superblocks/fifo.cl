@@ -51,42 +51,48 @@ XMC_FN int xmc_fifo_enqueue(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 payload) {
   XMC_GLOBAL xmc_u64 *place;
   xmc_u32 head, number, used, spare;
   xmc_u64 tail, old;
+  int done, again;
   XMC_ROLLED
-  for (;;) { /* again only when somebody else enqueued */
+  do { /* again only when somebody else enqueued */
     xmc_load_row(&fifo->tail, &tail, &head, &spare);
     number = xmc_message_number(tail);
     used = number - head + 1u;
     place = &fifo->message[number % XMC_FIFO_SIZE];
-    if (used == XMC_FIFO_SIZE)
-      return 0;
-    if (used > XMC_FIFO_SIZE)
-      continue; /* head was older than tail */
+    done = 0;
+    again = used != XMC_FIFO_SIZE;
+    if (used >= XMC_FIFO_SIZE)
+      continue; /* it is full, or head was older than tail */
     old = xmc_load_relaxed64(place);
     if (xmc_message_number(old) + XMC_FIFO_SIZE == number)
       xmc_cas_release64(place, old, tail); /* if it fails, another one has moved the tail for us */
-    else if (xmc_message_number(old) != number)
-      return 0;
-    if (xmc_cas_acq_rel64(&fifo->tail, tail, xmc_message(number + 1u, payload)) == tail)
-      return 1;
-  }
+    else
+      again = xmc_message_number(old) == number;
+    if (again)
+      done = xmc_cas_acq_rel64(&fifo->tail, tail, xmc_message(number + 1u, payload)) == tail;
+  } while (XMC_NO_YIELD(again && !done));
+  return done;
 }
 
 /* Takes the head's payload, or returns XMC_NONE if the FIFO is empty. */
 XMC_FN xmc_u32 xmc_fifo_dequeue(XMC_GLOBAL xmc_fifo *fifo) {
   xmc_u32 head, number;
   xmc_u64 message;
+  int again;
   XMC_ROLLED
-  for (;;) { /* again only when somebody else moved the head */
+  do { /* again only when somebody else moved the head */
     head = xmc_load_acquire32(&fifo->head);
     message = xmc_load_acquire64(&fifo->tail);
     number = xmc_message_number(message);
-    if (number - head + 1u == 0)
-      return XMC_NONE;
+    again = 0;
+    if (number - head + 1u == 0) {
+      message = XMC_NONE;
+      continue;
+    }
     if (number != head)
       message = xmc_load_relaxed64(&fifo->message[head % XMC_FIFO_SIZE]);
-    if (xmc_message_number(message) == head && xmc_cas_release32(&fifo->head, head, head + 1u) == head)
-      return xmc_message_payload(message);
-  }
+    again = xmc_message_number(message) != head || xmc_cas_release32(&fifo->head, head, head + 1u) != head;
+  } while (XMC_NO_YIELD(again));
+  return xmc_message_payload(message);
 }
 
 /* One try to take the head's payload: `message` is what was at its place, at any time. Its number tells that it is the

@@ -29,7 +29,7 @@ XMC_FN void xmc_seat_read_ring(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
   xmc_u64 tail;
   xmc_u32 spare;
   if (XMC_SIMT) {
-    xmc_load_row(&fifo->tail, &tail, &seat->head, &spare);
+    xmc_load_row_fast(&fifo->tail, &tail, &seat->head, &spare);
   } else { /* where a row is three loads, without the one that is not needed */
     tail = xmc_load_relaxed64(&fifo->tail);
     seat->head = xmc_load_relaxed32(&fifo->head);
@@ -41,7 +41,7 @@ XMC_FN void xmc_seat_read(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
 #if XMC_SIMT
   xmc_u32 spare;
   xmc_seat_read_ring(heap, seat);
-  xmc_load_row(&fifo->active, &seat->active, &seat->hint, &spare);
+  xmc_load_row_fast(&fifo->active, &seat->active, &seat->hint, &spare);
 #else /* each load costs: the rest is read where it is needed, and nothing is kept in mind */
   seat->head = seat->used = seat->hint = 0;
   seat->active = xmc_load_relaxed64(&fifo->active);
@@ -54,10 +54,17 @@ XMC_FN void xmc_seat_read_for(XMC_GLOBAL xmcHeap *heap, xmc_u32 own, xmc_u32 me,
   xmc_u32 hint = 0;
   own = want >= 32u || !xmc_class_is_small(cls) ? own : 0;
   if (own) /* before the FIFO, whose hint else has to come before it goes */
-    hint = xmc_load_relaxed32(xmc_own_entry(heap, me, cls, own));
+    hint = xmc_load_relaxed32_fast(xmc_own_entry(heap, me, cls, own));
   xmc_seat_read(heap, seat);
   seat->hint = own ? hint : seat->hint;
   seat->used |= own;
+}
+/* Behind the fast path: platform.h, XMC_NO_YIELD. */
+XMC_FN void xmc_seat_hide(xmc_seat *seat) {
+  seat->head = XMC_HIDDEN(seat->head);
+  seat->used = XMC_HIDDEN(seat->used);
+  seat->hint = XMC_HIDDEN(seat->hint);
+  seat->active = XMC_HIDDEN(seat->active);
 }
 XMC_FN xmc_u32 xmc_seat_used(const xmc_seat *seat) { return seat->used & 63u; }
 XMC_FN xmc_u32 xmc_seat_own(const xmc_seat *seat) { return XMC_OWN_PLACES ? seat->used & ~63u : 0; }
