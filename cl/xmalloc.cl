@@ -132,7 +132,7 @@ XMC_REST_FN XMC_GLOBAL char *xmc_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
 #else
   block = xmc_malloc_scalar(heap, xmc_caller(), xmc_work_item(), size);
 #endif
-  return XMC_HIDDEN_BLOCK(block);
+  return block;
 }
 
 /* Allocates `size` bytes. Returns NULL for size 0, and NULL when no room is left, which is counted (see
@@ -163,10 +163,9 @@ XMC_HOT_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL 
   if (XMC_GEOMETRY)
     xmc_map_view_read(heap, &view);
   found = xmc_find(heap, view, ptr, &place);
-  if (!found && view.ours)
-    found = xmc_other_free(heap, ptr, xmc_memoryblock_page(place), &place);
-  if (found)
-    xmc_class_free(heap, me, view.words, place);
+  if (!found && (!view.ours || !xmc_other_free(heap, ptr, xmc_memoryblock_page(place), &place)))
+    return;
+  xmc_class_free(heap, me, view.words, place);
 }
 
 /* As xmc_malloc_scalar. */

@@ -185,6 +185,7 @@ XMC_FN int xmc_release_is_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 bit
  * the word *word, which was the Superblock's before the release. */
 XMC_FN xmc_u32 xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 *which_cls,
                                    xmc_u32 id, xmc_u32 bits, xmc_u32 lanes, xmc_u64 *word) {
+  XMC_AFRESH64(heap);
   xmc_u32 cls = *which_cls;
   xmc_u64 old = *word, now = old | XMC_WORD_LISTED | bits;
   xmc_u32 bad = lanes - xmc_popcount32(bits & ~xmc_word_free(old));

@@ -37,14 +37,19 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
      * otherwise ptxas waits for the CAS before it issues the load of that row. */
     other = (xmc_u32)was | ((xmc_u32)(was >> 32) ^ ((xmc_u32)(used >> 32) | partly >> 31));
     other = XMC_NO_YIELD(other | ((old & XMC_WORD_LISTED) == 0)); /* else the fetch-or was done, too */
-    if (!other)
+    if (!other) {
       due = xmc_superblock_released(heap, me, words, &place.cls, place.id, used, fifo, hint, own, active, &word);
-    else
+      due = XMC_HIDDEN(due);
+      word = XMC_HIDDEN(word);
+      place.cls = XMC_HIDDEN(place.cls);
+    } else
       word = XMC_HIDDEN(old);
   } else {
     word = xmc_or_release64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
     other = 1;
   }
+  XMC_AFRESH(place.id);
+  XMC_AFRESH(place.cls);
   if (other && !xmc_release_is_all(heap, place.cls, bits, lanes, word))
     due = xmc_blocks_released(heap, me, words, &place.cls, place.id, bits, lanes, &word);
   if (due != XMC_NONE)

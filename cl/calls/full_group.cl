@@ -132,23 +132,21 @@ XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 word
                               xmc_seat seat) {
   xmc_u32 id;
   xmc_u64 used = xmc_word_make(cls, 32u, 0) | XMC_WORD_LISTED | XMC_WORD_SEATED, w, map;
-  seat.active = XMC_HIDDEN(seat.active);
   id = xmc_active_id(seat.active);
   if (id != XMC_NONE) {
     XMC_AFRESH(id); /* else the word's address is reckoned in 64 bits */
-    w = xmc_cas_acquire64(xmc_word_at(heap, words, id), used | 0xffffffffu, used);
+    w = xmc_cas_acquire64_fast(xmc_word_at(heap, words, id), used | 0xffffffffu, used);
     if (w == (used | 0xffffffffu))
       return xmc_full_place(cls, id);
     if (w != used || xmc_seat_used(&seat) ||
         xmc_cas_relaxed64(xmc_word_at(heap, words, id), used, used & ~XMC_WORD_WHERE) != used)
       return XMC_NONE;
   }
-  xmc_seat_hide(&seat);
   if (xmc_seat_used(&seat) || !seat.hint)
     return XMC_NONE;
   w = 0;
   if (xmc_class_is_small(cls))
-    w = xmc_load_relaxed64(xmc_word_at(heap, words, seat.hint - 1u));
+    w = xmc_load_relaxed64_fast(xmc_word_at(heap, words, seat.hint - 1u));
   map = xmc_fixed_map(heap);
   if (xmc_scarce_near(heap))
     return XMC_NONE;

@@ -61,7 +61,7 @@ XMC_FN xmc_u32 xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32
     xmc_parked_place_gone(heap, me, words, cls, id, bit, fifo, own);
     return XMC_NONE;
   }
-  w = xmc_or_hint64(xmc_word_at(heap, words, id), XMC_WORD_LISTED | bit);
+  w = xmc_or_hint64_fast(xmc_word_at(heap, words, id), XMC_WORD_LISTED | bit);
   *now = w | XMC_WORD_LISTED | bit;
   return xmc_slab_got(heap, me, words, cls, id, XMC_WORD_LISTED | bit, w);
 }
@@ -77,7 +77,6 @@ XMC_FN xmc_u32 xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc
   XMC_AFRESH64(heap);
   xmc_u32 cls = *which_cls;
   own = XMC_OWN_PLACES ? own : 0;
-  active = XMC_HIDDEN(active);
   if (xmc_active_id(active) != XMC_NONE || xmc_class_is_wide(cls) || own ||
       (!xmc_class_is_small(cls) && xmc_heap_present(heap) < XMC_MANY_PAGES)) {
     *which_cls = xmc_slab_class(cls);

@@ -34,9 +34,6 @@ XMC_PART_FN XMC_GLOBAL char *xmc_class_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc
   xmc_u32 got, again = 0, want, rank;
   xmc_claim claim;
   xmc_seat_hide(seat);
-  take = XMC_HIDDEN(take);
-  at = XMC_HIDDEN(at);
-  id = XMC_HIDDEN(id);
   w = XMC_HIDDEN(w);
   got = xmc_popcount32(take);
   XMC_ROLLED
@@ -130,19 +127,23 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
     id = XMC_NONE;
     if (rank == 0 && xmc_class_is_full(cls))
       id = xmc_full_claim(heap, me, view.words, cls, seat);
-    id = xmc_full_shuffle32(group, id, 0);
+    id = XMC_HIDDEN(xmc_full_shuffle32(group, id, 0));
     if (id != XMC_NONE)
       return (XMC_GLOBAL char *)heap + ((xmc_u64)view.data << 4) + ((xmc_u64)id << XMC_FULL_SHIFT) +
              rank * xmc_class_bytes(cls);
   }
   w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
   take = xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_free(w), &w, &id);
+  take = XMC_HIDDEN(take);
+  id = XMC_HIDDEN(id);
   got = xmc_popcount32(take);
-  if (!XMC_NO_YIELD(xmc_lanes_any(rank >= got))) /* most often all have one now */
+  if (!xmc_lanes_any(rank >= got)) /* most often all have one now */
     return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
   if (!got && id) { /* the guess was wrong, and now the first lane knows */
     take =
         xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_available(w, cls), &w, &id);
+    take = XMC_HIDDEN(take);
+    id = XMC_HIDDEN(id);
     got = xmc_popcount32(take);
     if (got)
       w &= ~(xmc_u64)0xffffffffu;

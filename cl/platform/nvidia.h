@@ -34,7 +34,6 @@ XMC_FN xmc_u64 xmc_hidden_l(xmc_u64 x) {
   return y;
 }
 #define XMC_HIDDEN(x) (sizeof(x) == 8 ? xmc_hidden_l(x) : xmc_hidden_r((xmc_u32)(x)))
-#define XMC_HIDDEN_BLOCK(p) ((XMC_GLOBAL char *)xmc_hidden_l((xmc_u64)(p)))
 #define XMC_NO_YIELD(condition) xmc_hidden_r((condition) != 0)
 #endif
 
@@ -303,8 +302,8 @@ XMC_FN xmc_u64 xmc_retire_or_hint64(XMC_GLOBAL xmc_u64 *p, xmc_u64 used, xmc_u64
       : "=&l"(old), "=&l"(seen)
       : "l"(p), "l"(used), "l"(retired), "l"(bits)
       : "memory");
-  *was = XMC_HIDDEN(seen);
-  return XMC_HIDDEN(old);
+  *was = seen;
+  return old;
 }
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
   xmc_u32 r;

@@ -120,18 +120,19 @@
 #define XMC_AFRESH64(x) ((void)0)
 #define XMC_OWN(x) ((void)0)
 #endif
-/* XMC_HIDDEN, XMC_HIDDEN_BLOCK, XMC_NO_YIELD: a value, the result of a request, and a condition that ptxas must not know to depend on an atomic
+/* XMC_HIDDEN, XMC_NO_YIELD: a value, and a condition that ptxas must not know to depend on an atomic
  * (nvidia.h). Such a condition is the only way out of a loop, or leads from the fast path to loops. */
 #if !XMC_NO_YIELDS
 #define XMC_HIDDEN(x) (x)
-#define XMC_HIDDEN_BLOCK(p) (p)
 #define XMC_NO_YIELD(condition) (condition)
 #endif
 #if !XMC_NVIDIA
 #define xmc_cas_release64_fast xmc_cas_release64
+#define xmc_cas_acquire64_fast xmc_cas_acquire64
 #define xmc_or_hint64_fast xmc_or_hint64
 #define xmc_load_row_fast xmc_load_row
 #define xmc_load_relaxed32_fast xmc_load_relaxed32
+#define xmc_load_relaxed64_fast xmc_load_relaxed64
 #endif
 
 /* Intel's runtime for CPUs makes variants of functions for several work-items at a time, in which these run through every branch together:

@@ -265,6 +265,9 @@ XMC_SETTLE_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 word
   XMC_GLOBAL xmc_fifo *fifo;
   xmc_u64 active;
   xmc_u32 slot;
+  XMC_AFRESH64(heap);
+  XMC_AFRESH(words);
+  XMC_AFRESH(cls);
   XMC_ROLLED
   for (;;) { /* once, and once more for the slab */
     slot = xmc_fifo_slot(heap, me, cls);
