@@ -65,7 +65,8 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_any_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
 
 /* Frees what begins no Basicblock: the Memoryblock at `page`, if that is not XMC_NONE; else a compartment, or nothing. 1 if that was the last
  * compartment of the Basicblock at *place, which the caller must release then. */
-XMC_OTHER_FN int xmc_other_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, xmc_u32 page, xmc_place *place) {
+XMC_OTHER_FN int xmc_other_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, xmc_u32 page,
+                                xmc_place *place) {
   xmc_u64 header;
   if (page != XMC_NONE) {
     xmc_memoryblock_release(heap, page);

@@ -10,8 +10,8 @@
 XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place) {
   xmc_u32 bits = 1u << place.bit, lanes;
   xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_word_at(heap, words, place.id)));
-  xmc_u64 old, was, used, fifos, active, word = 0; /* word: what was found; then that of what is due */
-  xmc_u32 fifo, hint, own, partly, other, due = XMC_NONE;
+  xmc_u64 old, was, used, fifos, active, found = 0, word = 0; /* word: of what is due */
+  xmc_u32 fifo, hint, own, partly, other = 1, cls = place.cls, due = XMC_NONE;
   lanes = xmc_lanes_count(group);
   if (lanes > 1u) {
     xmc_lanes_sync(group); /* what each lane wrote, the first one releases */
@@ -37,23 +37,23 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
      * otherwise ptxas waits for the CAS before it issues the load of that row. */
     other = (xmc_u32)was | ((xmc_u32)(was >> 32) ^ ((xmc_u32)(used >> 32) | partly >> 31));
     other = XMC_NO_YIELD(other | ((old & XMC_WORD_LISTED) == 0)); /* else the fetch-or was done, too */
-    if (!other) {
-      due = xmc_superblock_released(heap, me, words, &place.cls, place.id, used, fifo, hint, own, active, &word);
-      due = XMC_HIDDEN(due);
-      word = XMC_HIDDEN(word);
-      place.cls = XMC_HIDDEN(place.cls);
-    } else
-      word = XMC_HIDDEN(old);
+    if (!other)
+      due = XMC_HIDDEN(
+          xmc_superblock_released(heap, me, words, &cls, place.id, used, fifo, hint, own, active, &word));
+    else
+      found = XMC_HIDDEN(old);
   } else {
-    word = xmc_or_release64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
-    other = 1;
+    found = xmc_or_release64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
   }
-  XMC_AFRESH(place.id);
-  XMC_AFRESH(place.cls);
-  if (other && !xmc_release_is_all(heap, place.cls, bits, lanes, word))
-    due = xmc_blocks_released(heap, me, words, &place.cls, place.id, bits, lanes, &word);
+  if (other && !xmc_release_is_all(heap, place.cls, bits, lanes, found)) {
+    XMC_AFRESH(place.id);
+    cls = place.cls;
+    XMC_AFRESH(cls);
+    word = found;
+    due = xmc_blocks_released(heap, me, words, &cls, place.id, bits, lanes, &word);
+  }
   if (due != XMC_NONE)
-    xmc_settle(heap, me, words, place.cls, due, word);
+    xmc_settle(heap, me, words, XMC_HIDDEN(cls), due, XMC_HIDDEN(word));
 }
 #endif
 #endif

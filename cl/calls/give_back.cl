@@ -46,8 +46,8 @@ XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
 
 /* The memory of a retired Superblock goes back. `fifo`, `hint`, `own`: of its class here. Returns XMC_NONE, or the slab that the caller must settle
  * now, and its word in *now. */
-XMC_FN xmc_u32 xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
-                                   xmc_u32 fifo, xmc_u32 hint, xmc_u32 own, xmc_u64 *now) {
+XMC_FN xmc_u32 xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                   xmc_u32 id, xmc_u32 fifo, xmc_u32 hint, xmc_u32 own, xmc_u64 *now) {
   xmc_u32 bit = 1u << xmc_id_row(id);
   xmc_u64 w;
   if (!xmc_class_is_small(cls)) {
@@ -71,9 +71,9 @@ XMC_FN xmc_u32 xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32
  * four pages or more or, in a heap of less than XMC_MANY_PAGES, is not of a slab (the seats of all FIFOs together could hold much of the
  * heap), or if the slot has a place of its own, where it finds the memory again. Returns XMC_NONE, or what the caller must settle now, of the
  * class *which_cls with the word *now. */
-XMC_FN xmc_u32 xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 *which_cls,
-                                       xmc_u32 id, xmc_u64 used, xmc_u32 fifo, xmc_u32 hint, xmc_u32 own,
-                                       xmc_u64 active, xmc_u64 *now) {
+XMC_FN xmc_u32 xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
+                                       xmc_u32 *which_cls, xmc_u32 id, xmc_u64 used, xmc_u32 fifo,
+                                       xmc_u32 hint, xmc_u32 own, xmc_u64 active, xmc_u64 *now) {
   XMC_AFRESH64(heap);
   xmc_u32 cls = *which_cls;
   own = XMC_OWN_PLACES ? own : 0;

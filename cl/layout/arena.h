@@ -128,12 +128,14 @@ typedef uint64_t xmc_u64;
 /* 1: on NVIDIA, loops off the fast path are compiled without YIELD, so that work-items of a sub-group stay together in a kernel that calls in a loop
  * of its own (platform/nvidia.h). The fast path takes some 100 cycles more. By default so in programs for heaps with fewer FIFOs than
  * sub-groups, where most requests of mixed sizes leave the fast path; not in programs of so many places that malloc is called. */
-#ifndef XMC_NO_YIELDS
-#if XMC_NVIDIA && !(defined(XMC_CALLS) && XMC_CALLS) && !(defined(XMC_OWN_PLACES) && !XMC_OWN_PLACES)
-#define XMC_NO_YIELDS 1
-#else
+#if XMC_NVIDIA && !defined(XMC_NO_YIELDS)
+#if (defined(XMC_CALLS) && XMC_CALLS) || (defined(XMC_OWN_PLACES) && !XMC_OWN_PLACES)
 #define XMC_NO_YIELDS 0
+#else
+#define XMC_NO_YIELDS 1
 #endif
+#elif !defined(XMC_NO_YIELDS)
+#define XMC_NO_YIELDS 0
 #endif
 
 /* How public functions are declared. Without more, each program has copies of its own. With -DXMC_API= they are external, so that

@@ -57,7 +57,7 @@ XMC_FN void xmc_run_gave(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) 
   xmc_u32 span = page >> XMC_SPAN_SHIFT, ones = (1u << pages) - 1u;
   xmc_u64 old;
   page &= XMC_SPAN_PAGES - 1u;
-  old = xmc_or_hint64(xmc_span_word(heap, span), (xmc_u64)ones << page);
+  old = xmc_or_hint64_fast(xmc_span_word(heap, span), (xmc_u64)ones << page);
   if ((~(xmc_u32)(old >> (page ^ pages)) & ones) && xmc_run_is_there(old, pages))
     return; /* the neighbour is in use, and such a run was there before: most often */
   if (XMC_USED_IS_DONE && xmc_index_has_all(heap, span))

@@ -261,7 +261,7 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words
 /* The caller answers for a Superblock or slab whose listed bit it set; w is the word as last seen; `words`:
  * of the header. */
 XMC_SETTLE_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
-                            xmc_u64 w) {
+                              xmc_u64 w) {
   XMC_GLOBAL xmc_fifo *fifo;
   xmc_u64 active;
   xmc_u32 slot;
