@@ -63,21 +63,36 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_any_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
   return xmc_small_malloc(heap, me, cls, (xmc_u32)size);
 }
 
-/* Frees what begins no Basicblock: the Memoryblock at `page`, if that is not XMC_NONE; else a compartment, or nothing. 1 if that was the last
- * compartment of the Basicblock at *place, which the caller must release then. */
-XMC_OTHER_FN int xmc_other_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, xmc_u32 page,
-                                xmc_place *place) {
+/* Frees what begins no Basicblock: the Memoryblock at `page`, if that is not XMC_NONE; else a compartment, or nothing. Not 0 if that was the last
+ * compartment of a Basicblock, which the caller must release then: the Superblock's id, and below it the class and the block's bit. (A place as
+ * an argument would take a stack frame.) */
+#define XMC_LAST_COMPARTMENT 0x10000u
+XMC_OTHER_FN xmc_u64 xmc_other_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, xmc_u32 page) {
+  xmc_place place;
   xmc_u64 header;
   if (page != XMC_NONE) {
     xmc_memoryblock_release(heap, page);
     return 0;
   }
   XMC_AFRESH64(heap);
-  header = xmc_find_block(heap, ptr, place) ? 0 : xmc_compartment_find(heap, *place, ptr);
-  if (header)
-    return xmc_compartment_free(heap, *place, (XMC_GLOBAL char *)ptr, header);
-  xmc_count_invalid_free(heap, ptr);
-  return 0;
+  header = xmc_find_block(heap, ptr, &place) ? 0 : xmc_compartment_find(heap, place, ptr);
+  if (!header) {
+    xmc_count_invalid_free(heap, ptr);
+    return 0;
+  }
+  if (!xmc_compartment_free(heap, place, (XMC_GLOBAL char *)ptr, header))
+    return 0;
+  return (xmc_u64)place.id << 32 | XMC_LAST_COMPARTMENT | place.cls << 5 | place.bit;
+}
+/* The same for one who has looked up the place. 1 if *place is one of a Basicblock now, which the caller must release. */
+XMC_FN int xmc_other_freed(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, xmc_place *place) {
+  xmc_u64 last = xmc_other_free(heap, ptr, xmc_memoryblock_page(*place));
+  if (!last)
+    return 0;
+  place->id = (xmc_u32)(last >> 32);
+  place->cls = (xmc_u32)last >> 5 & 0xffu;
+  place->bit = (xmc_u32)last & 31u;
+  return 1;
 }
 
 #if !XMC_SIMT
@@ -156,17 +171,14 @@ XMC_SHORT_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) 
 XMC_HOT_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr) {
   xmc_map_view view;
   xmc_place place;
-  int found;
   if (!XMC_GEOMETRY)
     xmc_map_view_read(heap, &view); /* while the pointer may be on its way */
   if (!ptr || !heap)
     return;
   if (XMC_GEOMETRY)
     xmc_map_view_read(heap, &view);
-  found = xmc_find(heap, view, ptr, &place);
-  if (!found && (!view.ours || !xmc_other_free(heap, ptr, xmc_memoryblock_page(place), &place)))
-    return;
-  xmc_class_free(heap, me, view.words, place);
+  if (xmc_find(heap, view, ptr, &place) || (view.ours && xmc_other_freed(heap, ptr, &place)))
+    xmc_class_free(heap, me, view.words, place);
 }
 
 /* As xmc_malloc_scalar. */

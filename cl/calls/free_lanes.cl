@@ -37,7 +37,9 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
      * otherwise ptxas waits for the CAS before it issues the load of that row. */
     other = (xmc_u32)was | ((xmc_u32)(was >> 32) ^ ((xmc_u32)(used >> 32) | partly >> 31));
     other = XMC_NO_YIELD(other | ((old & XMC_WORD_LISTED) == 0)); /* else the fetch-or was done, too */
-    if (!other)
+    if (!other && XMC_SHORT_WAY)
+      xmc_superblock_released_rest(heap, me, words, place.cls, place.id, used, fifo, hint, own, active);
+    else if (!other)
       due = XMC_HIDDEN(
           xmc_superblock_released(heap, me, words, &cls, place.id, used, fifo, hint, own, active, &word));
     else
@@ -50,9 +52,12 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
     cls = place.cls;
     XMC_AFRESH(cls);
     word = found;
-    due = xmc_blocks_released(heap, me, words, &cls, place.id, bits, lanes, &word);
+    if (XMC_SHORT_WAY)
+      xmc_blocks_released_rest(heap, me, words, cls, place.id, bits, lanes, word);
+    else
+      due = xmc_blocks_released(heap, me, words, &cls, place.id, bits, lanes, &word);
   }
-  if (due != XMC_NONE)
+  if (!XMC_SHORT_WAY && due != XMC_NONE)
     xmc_settle(heap, me, words, XMC_HIDDEN(cls), due, XMC_HIDDEN(word));
 }
 #endif

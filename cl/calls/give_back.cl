@@ -91,5 +91,21 @@ XMC_FN xmc_u32 xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc
                     cls * xmc_heap_slots(heap) + fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls)));
   return XMC_NONE;
 }
+
+/* The same two, and what is due then, for programs in which all that follows a release is called (XMC_SHORT_WAY). */
+XMC_REST_FN void xmc_superblock_released_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
+                                              xmc_u32 cls, xmc_u32 id, xmc_u64 used, xmc_u32 fifo,
+                                              xmc_u32 hint, xmc_u32 own, xmc_u64 active) {
+  xmc_u64 word = 0;
+  id = xmc_superblock_released(heap, me, words, &cls, id, used, fifo, hint, own, active, &word);
+  if (id != XMC_NONE)
+    xmc_settle(heap, me, words, cls, id, word);
+}
+XMC_REST_FN void xmc_blocks_released_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                          xmc_u32 id, xmc_u32 bits, xmc_u32 lanes, xmc_u64 old) {
+  id = xmc_blocks_released(heap, me, words, &cls, id, bits, lanes, &old);
+  if (id != XMC_NONE)
+    xmc_settle(heap, me, words, cls, id, old);
+}
 #endif
 #endif
