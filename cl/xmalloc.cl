@@ -63,11 +63,12 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_any_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
   return xmc_small_malloc(heap, me, cls, (xmc_u32)size);
 }
 
-/* Frees what begins no Basicblock: the Memoryblock at `page`, if that is not XMC_NONE; else a compartment, or nothing. Not 0 if that was the last
- * compartment of a Basicblock, which the caller must release then: the Superblock's id, and below it the class and the block's bit. (A place as
- * an argument would take a stack frame.) */
+/* Frees what begins no Basicblock: the Memoryblock at `page`, if that is not XMC_NONE; else a compartment, or nothing. That is looked up
+ * again: a place as an argument would take a stack frame. With XMC_NO_YIELDS it returns, if it was the last compartment of a Basicblock, where that
+ * is, and the caller must release it: the Superblock's id, and below it XMC_LAST_COMPARTMENT, the class, and the block's bit. Else 0. */
 #define XMC_LAST_COMPARTMENT 0x10000u
-XMC_OTHER_FN xmc_u64 xmc_other_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, xmc_u32 page) {
+XMC_SETTLE_FN xmc_u64 xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr,
+                                     xmc_u32 page) {
   xmc_place place;
   xmc_u64 header;
   if (page != XMC_NONE) {
@@ -82,12 +83,15 @@ XMC_OTHER_FN xmc_u64 xmc_other_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *p
   }
   if (!xmc_compartment_free(heap, place, (XMC_GLOBAL char *)ptr, header))
     return 0;
-  return (xmc_u64)place.id << 32 | XMC_LAST_COMPARTMENT | place.cls << 5 | place.bit;
+  if (XMC_NO_YIELDS)
+    return (xmc_u64)place.id << 32 | XMC_LAST_COMPARTMENT | place.cls << 5 | place.bit;
+  xmc_blocks_release(heap, me, xmc_words(heap), place.cls, place.id, 1u << place.bit, 1);
+  return 0;
 }
 /* The same for one who has looked up the place. 1 if *place is one of a Basicblock now, which the caller must release. */
-XMC_FN int xmc_other_freed(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, xmc_place *place) {
-  xmc_u64 last = xmc_other_free(heap, ptr, xmc_memoryblock_page(*place));
-  if (!last)
+XMC_FN int xmc_other_freed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr, xmc_place *place) {
+  xmc_u64 last = xmc_other_free(heap, me, ptr, xmc_memoryblock_page(*place));
+  if (!XMC_NO_YIELDS || !last)
     return 0;
   place->id = (xmc_u32)(last >> 32);
   place->cls = (xmc_u32)last >> 5 & 0xffu;
@@ -177,7 +181,7 @@ XMC_HOT_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL 
     return;
   if (XMC_GEOMETRY)
     xmc_map_view_read(heap, &view);
-  if (xmc_find(heap, view, ptr, &place) || (view.ours && xmc_other_freed(heap, ptr, &place)))
+  if (xmc_find(heap, view, ptr, &place) || (view.ours && xmc_other_freed(heap, me, ptr, &place)))
     xmc_class_free(heap, me, view.words, place);
 }
 

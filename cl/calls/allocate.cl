@@ -181,11 +181,10 @@ XMC_FN int xmc_release_is_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 bit
           (!parked && xmc_stays_whole(heap, cls, old)));
 }
 
-/* The rest of a release, when there is more to do. Returns XMC_NONE, or the Superblock or slab that the caller must settle, of the class *cls with
- * the word *word, which was the Superblock's before the release. */
+/* The rest of a release, when there is more to do. *word: what the Superblock's was before. With XMC_NO_YIELDS it returns XMC_NONE, or the Superblock
+ * or slab that the caller must settle, of the class *which_cls with the word *word; else it settles that itself. */
 XMC_FN xmc_u32 xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 *which_cls,
                                    xmc_u32 id, xmc_u32 bits, xmc_u32 lanes, xmc_u64 *word) {
-  XMC_AFRESH64(heap);
   xmc_u32 cls = *which_cls;
   xmc_u64 old = *word, now = old | XMC_WORD_LISTED | bits;
   xmc_u32 bad = lanes - xmc_popcount32(bits & ~xmc_word_free(old));
@@ -210,18 +209,22 @@ XMC_FN xmc_u32 xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32
     now = xmc_load_relaxed64(xmc_word_at(heap, words, id));
   }
   *word = now;
-  return id;
+  return xmc_settle_due(heap, me, words, *which_cls, id, now);
+}
+/* The same with all that is due */
+XMC_CALL_FN void xmc_blocks_settled(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                    xmc_u32 id, xmc_u32 bits, xmc_u32 lanes, xmc_u64 old) {
+  id = xmc_blocks_released(heap, me, words, &cls, id, bits, lanes, &old);
+  if (XMC_NO_YIELDS && id != XMC_NONE)
+    xmc_settle(heap, me, words, cls, id, old);
 }
 
 /* Releases `bits` of one Superblock on behalf of `lanes` frees. `words`: of the header. */
 XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                                xmc_u32 bits, xmc_u32 lanes) {
   xmc_u64 old = xmc_superblock_release(xmc_word_at(heap, words, id), bits);
-  if (xmc_release_is_all(heap, cls, bits, lanes, old))
-    return;
-  id = xmc_blocks_released(heap, me, words, &cls, id, bits, lanes, &old);
-  if (id != XMC_NONE)
-    xmc_settle(heap, me, words, cls, id, old);
+  if (!xmc_release_is_all(heap, cls, bits, lanes, old))
+    xmc_blocks_settled(heap, me, words, cls, id, bits, lanes, old);
 }
 
 /* Makes a live Memoryblock of `had` pages one of `pages` where it is: free pages behind it come to it, or its end goes back.

@@ -58,10 +58,7 @@ XMC_FN XMC_GLOBAL char *xmc_pages_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, s
  * for x86-64 pass in registers. */
 XMC_HOT_FN void xmc_block_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 id,
                                    xmc_u32 which, xmc_u64 old) {
-  xmc_u32 cls = which >> 5;
-  id = xmc_blocks_released(heap, me, words, &cls, id, 1u << (which & 31u), 1u, &old);
-  if (id != XMC_NONE)
-    xmc_settle(heap, me, words, cls, id, old);
+  xmc_blocks_settled(heap, me, words, which >> 5, id, 1u << (which & 31u), 1u, old);
 }
 /* A Basicblock begins at `place`. */
 XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place) {

@@ -10,8 +10,13 @@
 XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place) {
   xmc_u32 bits = 1u << place.bit, lanes;
   xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_word_at(heap, words, place.id)));
-  xmc_u64 old, was, used, fifos, active, found = 0, word = 0; /* word: of what is due */
-  xmc_u32 fifo, hint, own, partly, other = 1, cls = place.cls, due = XMC_NONE;
+  xmc_u64 old, was, used, fifos, active;
+  xmc_u32 fifo, hint, own, partly, other;
+#if XMC_NO_YIELDS /* what is due in the end, its class and its word */
+  xmc_u32 due = XMC_NONE, cls = place.cls;
+  xmc_u64 word = 0, found = 0;
+  other = 1;
+#endif
   lanes = xmc_lanes_count(group);
   if (lanes > 1u) {
     xmc_lanes_sync(group); /* what each lane wrote, the first one releases */
@@ -36,10 +41,9 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
     /* Not 0 if the CAS found another word. `partly` is less than 2^31 and adds nothing, but makes the test depend on the FIFO's row:
      * otherwise ptxas waits for the CAS before it issues the load of that row. */
     other = (xmc_u32)was | ((xmc_u32)(was >> 32) ^ ((xmc_u32)(used >> 32) | partly >> 31));
+#if XMC_NO_YIELDS
     other = XMC_NO_YIELD(other | ((old & XMC_WORD_LISTED) == 0)); /* else the fetch-or was done, too */
-    if (!other && XMC_SHORT_WAY)
-      xmc_superblock_released_rest(heap, me, words, place.cls, place.id, used, fifo, hint, own, active);
-    else if (!other)
+    if (!other)
       due = XMC_HIDDEN(
           xmc_superblock_released(heap, me, words, &cls, place.id, used, fifo, hint, own, active, &word));
     else
@@ -48,17 +52,26 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
     found = xmc_or_release64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
   }
   if (other && !xmc_release_is_all(heap, place.cls, bits, lanes, found)) {
+    XMC_AFRESH64(heap);
     XMC_AFRESH(place.id);
     cls = place.cls;
     XMC_AFRESH(cls);
     word = found;
-    if (XMC_SHORT_WAY)
-      xmc_blocks_released_rest(heap, me, words, cls, place.id, bits, lanes, word);
-    else
-      due = xmc_blocks_released(heap, me, words, &cls, place.id, bits, lanes, &word);
+    due = xmc_blocks_released(heap, me, words, &cls, place.id, bits, lanes, &word);
   }
-  if (!XMC_SHORT_WAY && due != XMC_NONE)
+  if (due != XMC_NONE)
     xmc_settle(heap, me, words, XMC_HIDDEN(cls), due, XMC_HIDDEN(word));
+#else
+    if (!other && (old & XMC_WORD_LISTED)) { /* the fetch-or was done, too */
+      xmc_superblock_settled(heap, me, words, place.cls, place.id, used, fifo, hint, own, active);
+      return;
+    }
+  } else {
+    old = xmc_or_release64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
+  }
+  if (!xmc_release_is_all(heap, place.cls, bits, lanes, old))
+    xmc_blocks_settled(heap, me, words, place.cls, place.id, bits, lanes, old);
+#endif
 }
 #endif
 #endif

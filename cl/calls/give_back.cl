@@ -44,8 +44,8 @@ XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
   xmc_run_gave(heap, xmc_slab_page(id), 1u);
 }
 
-/* The memory of a retired Superblock goes back. `fifo`, `hint`, `own`: of its class here. Returns XMC_NONE, or the slab that the caller must settle
- * now, and its word in *now. */
+/* The memory of a retired Superblock goes back. `fifo`, `hint`, `own`: of its class here. Returns XMC_NONE or, with
+ * XMC_NO_YIELDS, the slab that the caller must settle, and its word in *now. */
 XMC_FN xmc_u32 xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                    xmc_u32 id, xmc_u32 fifo, xmc_u32 hint, xmc_u32 own, xmc_u64 *now) {
   xmc_u32 bit = 1u << xmc_id_row(id);
@@ -63,14 +63,15 @@ XMC_FN xmc_u32 xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32
   }
   w = xmc_or_hint64_fast(xmc_word_at(heap, words, id), XMC_WORD_LISTED | bit);
   *now = w | XMC_WORD_LISTED | bit;
-  return xmc_slab_got(heap, me, words, cls, id, XMC_WORD_LISTED | bit, w);
+  id = xmc_slab_got(heap, me, words, cls, id, XMC_WORD_LISTED | bit, w);
+  return xmc_settle_due(heap, me, words, cls, id, *now);
 }
 
 /* All blocks of a Superblock that nobody answered for were released together, and that retired it; used: its word before,
  * fifo, hint, own, active: of its class here. It becomes the active one here if there is none. Else it goes back; and it always does if it has
  * four pages or more or, in a heap of less than XMC_MANY_PAGES, is not of a slab (the seats of all FIFOs together could hold much of the
- * heap), or if the slot has a place of its own, where it finds the memory again. Returns XMC_NONE, or what the caller must settle now, of the
- * class *which_cls with the word *now. */
+ * heap), or if the slot has a place of its own, where it finds the memory again. Returns XMC_NONE or, with XMC_NO_YIELDS, what the
+ * caller must settle, of the class *which_cls with the word *now. */
 XMC_FN xmc_u32 xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
                                        xmc_u32 *which_cls, xmc_u32 id, xmc_u64 used, xmc_u32 fifo,
                                        xmc_u32 hint, xmc_u32 own, xmc_u64 active, xmc_u64 *now) {
@@ -86,26 +87,18 @@ XMC_FN xmc_u32 xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc
   if (xmc_cas_hint64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, *now) != XMC_WORD_RETIRED)
     return XMC_NONE; /* a damaged arena's */
   if (xmc_cas_hint64(&xmc_fifo_number(heap, fifo)->active, active, xmc_active_next(active, id)) != active)
-    return id;
+    return xmc_settle_due(heap, me, words, cls, id, *now);
   xmc_bitmap_ensure(heap, XMC_BUSY,
                     cls * xmc_heap_slots(heap) + fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls)));
   return XMC_NONE;
 }
 
-/* The same two, and what is due then, for programs in which all that follows a release is called (XMC_SHORT_WAY). */
-XMC_REST_FN void xmc_superblock_released_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
-                                              xmc_u32 cls, xmc_u32 id, xmc_u64 used, xmc_u32 fifo,
-                                              xmc_u32 hint, xmc_u32 own, xmc_u64 active) {
-  xmc_u64 word = 0;
-  id = xmc_superblock_released(heap, me, words, &cls, id, used, fifo, hint, own, active, &word);
-  if (id != XMC_NONE)
-    xmc_settle(heap, me, words, cls, id, word);
-}
-XMC_REST_FN void xmc_blocks_released_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
-                                          xmc_u32 id, xmc_u32 bits, xmc_u32 lanes, xmc_u64 old) {
-  id = xmc_blocks_released(heap, me, words, &cls, id, bits, lanes, &old);
-  if (id != XMC_NONE)
-    xmc_settle(heap, me, words, cls, id, old);
+/* The same for programs without XMC_NO_YIELDS, some of which call it. */
+XMC_REST_FN void xmc_superblock_settled(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                        xmc_u32 id, xmc_u64 used, xmc_u32 fifo, xmc_u32 hint, xmc_u32 own,
+                                        xmc_u64 active) {
+  xmc_u64 word;
+  xmc_superblock_released(heap, me, words, &cls, id, used, fifo, hint, own, active, &word);
 }
 #endif
 #endif

@@ -193,15 +193,10 @@
 #define XMC_REST_FN XMC_FN
 #endif
 /* What follows a free: called on CPU devices. On NVIDIA lanes part at calls of functions with atomics, and at loops behind them (nvidia.h). */
-#if XMC_SIMT && XMC_NO_YIELDS
+#if XMC_NO_YIELDS
 #define XMC_SETTLE_FN XMC_FN
 #else
 #define XMC_SETTLE_FN XMC_CALL_FN
-#endif
-#if XMC_SIMT && !XMC_SHORT_WAY
-#define XMC_OTHER_FN XMC_FN
-#else
-#define XMC_OTHER_FN XMC_CALL_FN
 #endif
 /* A part of one other function, which stands by itself for its readers only: compilers must put it there. */
 #define XMC_PART_FN static inline __attribute__((always_inline))

@@ -265,9 +265,11 @@ XMC_SETTLE_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 word
   XMC_GLOBAL xmc_fifo *fifo;
   xmc_u64 active;
   xmc_u32 slot;
-  XMC_AFRESH64(heap);
-  XMC_AFRESH(words);
-  XMC_AFRESH(cls);
+  if (XMC_NO_YIELDS) {
+    XMC_AFRESH64(heap);
+    XMC_AFRESH(words);
+    XMC_AFRESH(cls);
+  }
   XMC_ROLLED
   for (;;) { /* once, and once more for the slab */
     slot = xmc_fifo_slot(heap, me, cls);
@@ -291,5 +293,16 @@ XMC_SETTLE_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 word
     cls = xmc_slab_class(cls);
     w = xmc_load_relaxed64(xmc_word_at(heap, words, id));
   }
+}
+
+/* Settles what a free answers for, if `id` is not XMC_NONE, and returns XMC_NONE. With XMC_NO_YIELDS it leaves that to the free's end, which has
+ * the only copy of xmc_settle, and returns `id`: lanes part at a call, and where a function has several places that call it, it is called. */
+XMC_FN xmc_u32 xmc_settle_due(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
+                              xmc_u64 w) {
+  if (XMC_NO_YIELDS)
+    return id;
+  if (id != XMC_NONE)
+    xmc_settle(heap, me, words, cls, id, w);
+  return XMC_NONE;
 }
 #endif
