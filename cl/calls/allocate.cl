@@ -215,7 +215,7 @@ XMC_FN xmc_u32 xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32
 XMC_CALL_FN void xmc_blocks_settled(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                     xmc_u32 id, xmc_u32 bits, xmc_u32 lanes, xmc_u64 old) {
   id = xmc_blocks_released(heap, me, words, &cls, id, bits, lanes, &old);
-  if (XMC_NO_YIELDS && id != XMC_NONE)
+  if (id != XMC_NONE) /* only with XMC_NO_YIELDS */
     xmc_settle(heap, me, words, cls, id, old);
 }
 

@@ -6,6 +6,24 @@
 #include "give_back.cl"
 
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
+#if XMC_NO_YIELDS
+/* What follows a release. If `other`, it found the word `found`; else `due` is to be settled, of the class cls with the word `word`, or XMC_NONE. */
+XMC_PART_FN void xmc_class_free_end(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place,
+                                    xmc_u32 bits, xmc_u32 lanes, xmc_u32 other, xmc_u64 found, xmc_u32 cls,
+                                    xmc_u32 due, xmc_u64 word) {
+  if (other && !xmc_release_is_all(heap, place.cls, bits, lanes, found)) {
+    XMC_AFRESH64(heap);
+    XMC_AFRESH(place.id);
+    cls = place.cls;
+    XMC_AFRESH(cls);
+    word = found;
+    due = xmc_blocks_released(heap, me, words, &cls, place.id, bits, lanes, &word);
+  }
+  if (due != XMC_NONE)
+    xmc_settle(heap, me, words, XMC_HIDDEN(cls), due, XMC_HIDDEN(word));
+}
+#endif
+
 /* A Basicblock begins at `place`. */
 XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place) {
   xmc_u32 bits = 1u << place.bit, lanes;
@@ -51,16 +69,7 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
   } else {
     found = xmc_or_release64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
   }
-  if (other && !xmc_release_is_all(heap, place.cls, bits, lanes, found)) {
-    XMC_AFRESH64(heap);
-    XMC_AFRESH(place.id);
-    cls = place.cls;
-    XMC_AFRESH(cls);
-    word = found;
-    due = xmc_blocks_released(heap, me, words, &cls, place.id, bits, lanes, &word);
-  }
-  if (due != XMC_NONE)
-    xmc_settle(heap, me, words, XMC_HIDDEN(cls), due, XMC_HIDDEN(word));
+  xmc_class_free_end(heap, me, words, place, bits, lanes, other, found, cls, due, word);
 #else
     if (!other && (old & XMC_WORD_LISTED)) { /* the fetch-or was done, too */
       xmc_superblock_settled(heap, me, words, place.cls, place.id, used, fifo, hint, own, active);

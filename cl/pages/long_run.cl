@@ -115,7 +115,6 @@ XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
     if (passes)
       span = xmc_index_next(heap, XMC_ORDERS - 1u, span);
     free = 0;
-    again = 1;
     if (span == XMC_NONE || span + need > xmc_heap_present_spans(heap)) {
       again = passes != 0;
       passes -= again;

@@ -99,4 +99,40 @@ XMC_COLD_FN int xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_place place, 
   xmc_count_double_free(heap, xmc_arena_offset(heap, ptr), 1);
   return 0;
 }
+
+/* Frees what begins no Basicblock: the Memoryblock at `page`, if that is not XMC_NONE; else a compartment, or nothing. That is looked up
+ * again: a place as an argument would take a stack frame. With XMC_NO_YIELDS it returns, if it was the last compartment of a Basicblock, where that
+ * is, and the caller must release it: the Superblock's id, and below it XMC_LAST_COMPARTMENT, the class, and the block's bit. Else 0. */
+#define XMC_LAST_COMPARTMENT 0x10000u
+XMC_SETTLE_FN xmc_u64 xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr,
+                                     xmc_u32 page) {
+  xmc_place place;
+  xmc_u64 header;
+  if (page != XMC_NONE) {
+    xmc_memoryblock_release(heap, page);
+    return 0;
+  }
+  XMC_AFRESH64(heap);
+  header = xmc_find_block(heap, ptr, &place) ? 0 : xmc_compartment_find(heap, place, ptr);
+  if (!header) {
+    xmc_count_invalid_free(heap, ptr);
+    return 0;
+  }
+  if (!xmc_compartment_free(heap, place, (XMC_GLOBAL char *)ptr, header))
+    return 0;
+  if (XMC_NO_YIELDS)
+    return (xmc_u64)place.id << 32 | XMC_LAST_COMPARTMENT | place.cls << 5 | place.bit;
+  xmc_blocks_release(heap, me, xmc_words(heap), place.cls, place.id, 1u << place.bit, 1);
+  return 0;
+}
+/* The same for one who has looked up the place. 1 if *place is one of a Basicblock now, which the caller must release. */
+XMC_FN int xmc_other_freed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr, xmc_place *place) {
+  xmc_u64 last = xmc_other_free(heap, me, ptr, xmc_memoryblock_page(*place));
+  if (!(last & (0u - (xmc_u64)XMC_NO_YIELDS))) /* always 0 without */
+    return 0;
+  place->id = (xmc_u32)(last >> 32);
+  place->cls = (xmc_u32)last >> 5 & 0xffu;
+  place->bit = (xmc_u32)last & 31u;
+  return 1;
+}
 #endif

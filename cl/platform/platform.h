@@ -122,7 +122,7 @@
 #endif
 /* XMC_HIDDEN, XMC_NO_YIELD: a value, and a condition that ptxas must not know to depend on an atomic
  * (nvidia.h). Such a condition is the only way out of a loop, or leads from the fast path to loops. */
-#if !XMC_NO_YIELDS
+#if !XMC_NVIDIA || !XMC_NO_YIELDS
 #define XMC_HIDDEN(x) (x)
 #define XMC_NO_YIELD(condition) (condition)
 #endif
