@@ -11,9 +11,10 @@ XMC_FN int xmc_spans_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span); /* that of each further span lies before it */
   const xmc_u64 all = ~(xmc_u64)0;
-  xmc_u64 a = xmc_cas_hint64(word, all, 0), b = xmc_cas_hint64(word - 1, all, 0),
-          c = xmc_cas_hint64(word - 2, all, 0), d = xmc_cas_acquire64(word - 3, all, 0);
+  xmc_u64 a = xmc_cas_hint64_fast(word, all, 0), b = xmc_cas_hint64_fast(word - 1, all, 0),
+          c = xmc_cas_hint64_fast(word - 2, all, 0), d = xmc_cas_acquire64_fast(word - 3, all, 0);
   xmc_u32 got = (xmc_u32) !~a | (xmc_u32) !~b << 1 | (xmc_u32) !~c << 2 | (xmc_u32) !~d << 3;
+  got = XMC_HIDDEN(got); /* all at once: they do not wait for each other */
   if (got == (1u << XMC_SPANS_AT_ONCE) - 1u)
     return 1;
   if (got) {
@@ -71,11 +72,12 @@ XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
   xmc_u64 mask, a, b, c, d;
   XMC_ROLLED
   for (; (i + 4u) * XMC_SPAN_PAGES <= pages; i += 4u, word -= 4) { /* four loads on their way at a time */
-    a = xmc_load_relaxed64(word);
-    b = xmc_load_relaxed64(word - 1);
-    c = xmc_load_relaxed64(word - 2);
-    d = xmc_load_relaxed64(word - 3);
-    if (~(a & b & c & d))
+    a = xmc_load_relaxed64_fast(word);
+    b = xmc_load_relaxed64_fast(word - 1);
+    c = xmc_load_relaxed64_fast(word - 2);
+    d = xmc_load_relaxed64_fast(word - 3);
+    a &= b & c & d;
+    if (~XMC_HIDDEN(a))
       break;
   }
   XMC_ROLLED

@@ -11,7 +11,7 @@
  * takes it for one that waits for other lanes, and puts YIELD at its head. Lanes that wait for the one in the loop are let go on by
  * that, and often never come together with it again (bench/experiments.md). No loop here waits for others. ptxas follows values through registers,
  * not through memory: so results are written to private memory in two halves and read back whole, some 35 cycles. Not on the fast path:
- * functions whose name ends in _fast or _if, and xmc_load_row, return what they got; a condition on such a value that leads to the rest is
+ * functions whose name ends in _fast or _if, and xmc_retire_or_hint64, return what they got; a condition on such a value that leads to the rest is
  * hidden instead (XMC_NO_YIELD). `cell` is an array because compilers let those of all inlined functions share their place. */
 #if XMC_NO_YIELDS
 XMC_FN xmc_u32 xmc_hidden_r(xmc_u32 x) {
