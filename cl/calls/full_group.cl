@@ -130,9 +130,8 @@ XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
 /* For the first lane: where 32 blocks of one Superblock begin that are the callers' now (xmc_full_place); or XMC_NONE. */
 XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                               xmc_seat seat) {
-  xmc_u32 id;
+  xmc_u32 id = xmc_active_id(seat.active);
   xmc_u64 used = xmc_word_make(cls, 32u, 0) | XMC_WORD_LISTED | XMC_WORD_SEATED, w, map;
-  id = xmc_active_id(seat.active);
   if (id != XMC_NONE) {
     XMC_AFRESH(id); /* else the word's address is reckoned in 64 bits */
     w = xmc_cas_acquire64_fast(xmc_word_at(heap, words, id), used | 0xffffffffu, used);

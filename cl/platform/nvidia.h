@@ -14,25 +14,20 @@
  * functions whose name ends in _fast or _if, and xmc_retire_or_hint64, return what they got; a condition on such a value that leads to the rest is
  * hidden instead (XMC_NO_YIELD). `cell` is an array because compilers let those of all inlined functions share their place. */
 #if XMC_NO_YIELDS
-XMC_FN xmc_u32 xmc_hidden_r(xmc_u32 x) {
-  xmc_u64 cell[1];
-  xmc_u32 y;
-  __asm volatile("{ .reg .b64 a; .reg .b16 low, high; cvta.to.local.u64 a, %2; mov.b32 {low, high}, %1; "
-                 "st.local.b16 [a], low; st.local.b16 [a + 2], high; ld.local.b32 %0, [a]; }"
-                 : "=r"(y)
-                 : "r"(x), "l"(cell)
-                 : "memory");
-  return y;
-}
-XMC_FN xmc_u64 xmc_hidden_l(xmc_u64 x) {
-  xmc_u64 cell[1], y;
-  __asm volatile("{ .reg .b64 a; .reg .b32 low, high; cvta.to.local.u64 a, %2; mov.b64 {low, high}, %1; "
-                 "st.local.b32 [a], low; st.local.b32 [a + 4], high; ld.local.b64 %0, [a]; }"
-                 : "=l"(y)
-                 : "l"(x), "l"(cell)
-                 : "memory");
-  return y;
-}
+#define XMC_PTX_HIDDEN(name, type, reg, whole, half, bytes) \
+  XMC_FN type name(type x) { \
+    xmc_u64 cell[1]; \
+    type y; \
+    __asm volatile( \
+        "{ .reg .b64 a; .reg ." half " low, high; cvta.to.local.u64 a, %2; mov." whole " {low, high}, %1; " \
+        "st.local." half " [a], low; st.local." half " [a + " bytes "], high; ld.local." whole " %0, [a]; }" \
+        : "=" reg(y) \
+        : reg(x), "l"(cell) \
+        : "memory"); \
+    return y; \
+  }
+XMC_PTX_HIDDEN(xmc_hidden_r, xmc_u32, "r", "b32", "b16", "2")
+XMC_PTX_HIDDEN(xmc_hidden_l, xmc_u64, "l", "b64", "b32", "4")
 #define XMC_HIDDEN(x) (sizeof(x) == 8 ? xmc_hidden_l(x) : xmc_hidden_r((xmc_u32)(x)))
 #define XMC_NO_YIELD(condition) xmc_hidden_r((condition) != 0)
 #endif
