@@ -134,16 +134,14 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   }
   w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
   take = xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_free(w), &w, &id);
-  take = XMC_HIDDEN(take);
-  id = XMC_HIDDEN(id);
+  XMC_HIDE_BOTH(take, id);
   got = xmc_popcount32(take);
   if (!xmc_lanes_any(rank >= got)) /* most often all have one now */
     return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
   if (!got && id) { /* the guess was wrong, and now the first lane knows */
     take =
         xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_available(w, cls), &w, &id);
-    take = XMC_HIDDEN(take);
-    id = XMC_HIDDEN(id);
+    XMC_HIDE_BOTH(take, id);
     got = xmc_popcount32(take);
     if (got)
       w &= ~(xmc_u64)0xffffffffu;

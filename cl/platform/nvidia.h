@@ -10,25 +10,27 @@
 /* Where a loop with atomics ends by what an atomic or a load of gpu scope returned, or where a branch on such a value leads to the loop, ptxas
  * takes it for one that waits for other lanes, and puts YIELD at its head. Lanes that wait for the one in the loop are let go on by
  * that, and often never come together with it again (bench/experiments.md). No loop here waits for others. ptxas follows values through registers,
- * not through memory: so results are written to private memory in two halves and read back whole, some 35 cycles. Not on the fast path:
+ * not through memory: so results are written to private memory in two halves and read back whole. ptxas makes one store of the two, but does
+ * not put the value in place of the load: some 30 cycles, and no register for the address, which PTX of our own would need. Not on the fast path:
  * functions whose name ends in _fast or _if, and xmc_retire_or_hint64, return what they got; a condition on such a value that leads to the rest is
  * hidden instead (XMC_NO_YIELD). `cell` is an array because compilers let those of all inlined functions share their place. */
 #if XMC_NO_YIELDS
-#define XMC_PTX_HIDDEN(name, type, reg, whole, half, bytes) \
+#define XMC_HIDE(name, type, half) \
   XMC_FN type name(type x) { \
     xmc_u64 cell[1]; \
-    type y; \
-    __asm volatile( \
-        "{ .reg .b64 a; .reg ." half " low, high; cvta.to.local.u64 a, %2; mov." whole " {low, high}, %1; " \
-        "st.local." half " [a], low; st.local." half " [a + " bytes "], high; ld.local." whole " %0, [a]; }" \
-        : "=" reg(y) \
-        : reg(x), "l"(cell) \
-        : "memory"); \
-    return y; \
+    ((volatile half *)cell)[0] = (half)x; \
+    ((volatile half *)cell)[1] = (half)(x >> sizeof x * 4u); \
+    return *(volatile type *)cell; \
   }
-XMC_PTX_HIDDEN(xmc_hidden_r, xmc_u32, "r", "b32", "b16", "2")
-XMC_PTX_HIDDEN(xmc_hidden_l, xmc_u64, "l", "b64", "b32", "4")
+XMC_HIDE(xmc_hidden_r, xmc_u32, unsigned short)
+XMC_HIDE(xmc_hidden_l, xmc_u64, xmc_u32)
 #define XMC_HIDDEN(x) (sizeof(x) == 8 ? xmc_hidden_l(x) : xmc_hidden_r((xmc_u32)(x)))
+#define XMC_HIDE_BOTH(a, b) \
+  do { \
+    xmc_u64 both = xmc_hidden_l((xmc_u64)(b) << 32 | (a)); \
+    a = (xmc_u32)both; \
+    b = (xmc_u32)(both >> 32); \
+  } while (0)
 #define XMC_NO_YIELD(condition) xmc_hidden_r((condition) != 0)
 #endif
 
@@ -109,8 +111,7 @@ XMC_FN void xmc_load_row_fast(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u32 *
 XMC_FN void xmc_load_row(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u32 *b, xmc_u32 *c) {
   xmc_load_row_fast(p, a, b, c);
   *a = XMC_HIDDEN(*a);
-  *b = XMC_HIDDEN(*b);
-  *c = XMC_HIDDEN(*c);
+  XMC_HIDE_BOTH(*b, *c);
 }
 XMC_FN void xmc_store_two64(XMC_GLOBAL xmc_u64 *p, xmc_u64 a, xmc_u64 b) {
   __asm volatile("st.relaxed.gpu.global.v2.b64 [%0], {%1, %2};" : : "l"(p), "l"(a), "l"(b) : "memory");

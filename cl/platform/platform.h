@@ -120,10 +120,11 @@
 #define XMC_AFRESH64(x) ((void)0)
 #define XMC_OWN(x) ((void)0)
 #endif
-/* XMC_HIDDEN, XMC_NO_YIELD: a value, and a condition that ptxas must not know to depend on an atomic
+/* XMC_HIDDEN, XMC_HIDE_BOTH, XMC_NO_YIELD: a value, two of 32 bits, and a condition that ptxas must not know to depend on an atomic
  * (nvidia.h). Such a condition is the only way out of a loop, or leads from the fast path to loops. */
 #if !XMC_NVIDIA || !XMC_NO_YIELDS
 #define XMC_HIDDEN(x) (x)
+#define XMC_HIDE_BOTH(a, b) ((void)0)
 #define XMC_NO_YIELD(condition) (condition)
 #endif
 #if !XMC_NVIDIA

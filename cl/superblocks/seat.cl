@@ -61,8 +61,7 @@ XMC_FN void xmc_seat_read_for(XMC_GLOBAL xmcHeap *heap, xmc_u32 own, xmc_u32 me,
 }
 /* Behind the fast path: platform.h, XMC_NO_YIELD. */
 XMC_FN void xmc_seat_hide(xmc_seat *seat) {
-  seat->head = XMC_HIDDEN(seat->head);
-  seat->used = XMC_HIDDEN(seat->used);
+  XMC_HIDE_BOTH(seat->head, seat->used);
   seat->hint = XMC_HIDDEN(seat->hint);
   seat->active = XMC_HIDDEN(seat->active);
 }
