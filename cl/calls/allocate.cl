@@ -16,7 +16,8 @@ XMC_FN XMC_GLOBAL char *xmc_block_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 data, xmc
   return (XMC_GLOBAL char *)heap + ((xmc_u64)data << 4) + ((xmc_u64)xmc_id_page(id) << XMC_PAGE_SHIFT) +
          ((xmc_class_is_small(cls) ? xmc_id_row(id) : 0) * 32u + bit) * xmc_class_bytes(cls);
 }
-XMC_FN XMC_GLOBAL char *xmc_block_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 bit) {
+XMC_HOT_FN XMC_GLOBAL char *xmc_block_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id,
+                                              xmc_u32 bit) {
   return xmc_block_at(heap, (xmc_u32)(xmc_heap_data(heap) >> 4), cls, id, bit);
 }
 

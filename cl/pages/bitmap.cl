@@ -28,7 +28,7 @@ XMC_FN XMC_GLOBAL xmc_u64 *xmc_bitmap_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 map
 XMC_FN int xmc_bitmap_fill(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 level, xmc_u32 i) {
   return xmc_or_hint64(xmc_bitmap_word(heap, map, level, i), (xmc_u64)1 << (i & 63u)) == 0;
 }
-XMC_FN void xmc_bitmap_set(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) {
+XMC_HOT_FN void xmc_bitmap_set(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) {
   xmc_u32 level = 0;
   /* up while words were empty */
   XMC_ROLLED
@@ -47,7 +47,7 @@ XMC_FN void xmc_bitmap_ensure(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 ite
     xmc_bitmap_set(heap, map, item);
 }
 
-XMC_FN void xmc_bitmap_clear(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) {
+XMC_HOT_FN void xmc_bitmap_clear(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item) {
   xmc_u32 level, up;
   xmc_u64 bit;
   XMC_ROLLED
@@ -68,7 +68,7 @@ XMC_FN void xmc_bitmap_clear(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 item
 }
 
 /* The lowest set item in [low, high), or XMC_NONE */
-XMC_FN xmc_u32 xmc_bitmap_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 low, xmc_u32 high) {
+XMC_HOT_FN xmc_u32 xmc_bitmap_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 low, xmc_u32 high) {
   xmc_u32 level = 0, i;
   xmc_u64 bits;
   XMC_ROLLED

@@ -139,7 +139,7 @@ XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
     if (!again)
       continue;
     if (at != span && !~xmc_load_relaxed64(xmc_span_word(heap, span))) /* free again meanwhile */
-      xmc_index_add(heap, 0, span, XMC_ORDER_OF_SPAN);
+      xmc_index_add_called(heap, 0, span, XMC_ORDER_OF_SPAN);
     span += (free >> XMC_SPAN_SHIFT) + 1u;
     if (seen == need && passes && moves < XMC_LONG_MOVES) { /* another work-item took it */
       moves++;

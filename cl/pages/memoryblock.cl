@@ -174,7 +174,7 @@ XMC_FN void xmc_span_mend(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order)
   if (xmc_order_in(xmc_load_relaxed64(xmc_span_word(heap, span)), order))
     return;
   xmc_index_remove(heap, span, 1u, 1u << order);
-  xmc_index_add(heap, 0, span, xmc_order_in(xmc_load_relaxed64(xmc_span_word(heap, span)), order));
+  xmc_index_add_called(heap, 0, span, xmc_order_in(xmc_load_relaxed64(xmc_span_word(heap, span)), order));
 }
 
 /* Claims the run of 2^order pages at `page`, a multiple of that, if it is free. Runs at fixed places need no
@@ -192,7 +192,7 @@ XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 order
     mask = xmc_or_release64(word, got);
     order = xmc_orders_gained(mask | got, mask);
     if (order)
-      xmc_index_add(heap, 0, page >> XMC_SPAN_SHIFT, order);
+      xmc_index_add_called(heap, 0, page >> XMC_SPAN_SHIFT, order);
     if (xmc_load_relaxed64(&heap->scarce) & ~XMC_ROOM_SHORT)
       xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
   }
@@ -309,7 +309,7 @@ XMC_FN int xmc_index_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order) 
       i = span >> (3u * level);
       known = (xmc_u32)(xmc_load_relaxed64(xmc_index_word(heap, level, i)) >> (8u * (i & 7u)));
       if (orders & ~known) {
-        xmc_index_add(heap, level, i, orders & ~known);
+        xmc_index_add_called(heap, level, i, orders & ~known);
         found = 1;
       }
     }

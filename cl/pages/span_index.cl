@@ -118,6 +118,11 @@ XMC_FN void xmc_index_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xm
   }
 }
 
+/* The same off the ways that most requests and frees take, where CPU devices call it */
+XMC_HOT_FN void xmc_index_add_called(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xmc_u32 orders) {
+  xmc_index_add(heap, level, i, orders);
+}
+
 /* Takes `orders` from up to eight spans from `span` on, whose bytes share a word. */
 XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 spans, xmc_u32 orders) {
   xmc_u32 level, left = orders;
@@ -134,7 +139,7 @@ XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 spa
     left = orders &
            xmc_index_union(xmc_load_relaxed64(xmc_index_word(heap, level - 1u, span >> (3u * level) << 3)));
     if (left)
-      xmc_index_add(heap, level, span >> (3u * level), left);
+      xmc_index_add_called(heap, level, span >> (3u * level), left);
   }
 }
 
@@ -148,7 +153,7 @@ XMC_FN xmc_u32 xmc_index_orders(XMC_GLOBAL xmcHeap *heap) {
 }
 
 /* The first span from `span` on that has a run of 2^order pages by the index, or XMC_NONE */
-XMC_FN xmc_u32 xmc_index_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 span) {
+XMC_HOT_FN xmc_u32 xmc_index_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 span) {
   xmc_u32 level = 0, i;
   xmc_u64 bits;
   XMC_ROLLED
@@ -169,7 +174,7 @@ XMC_FN xmc_u32 xmc_index_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 s
 
 /* A span that has a run of 2^order pages by the index, or XMC_NONE. Different numbers `any` lead to
  * different spans, so that searchers do not follow each other; 0 leads to the lowest. */
-XMC_FN xmc_u32 xmc_index_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 any) {
+XMC_HOT_FN xmc_u32 xmc_index_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 any) {
   xmc_u32 start = xmc_any_below(any, xmc_heap_present_spans(heap)), span = start;
   XMC_ROLLED
   for (;;) { /* once from there on, once from the first one on */

@@ -157,8 +157,8 @@
  * the kernel, so only the public calls ask, and hand the answer down as `me`. On NVIDIA's and AMD's GPUs calls cost more registers than
  * they save. Where lanes are those of OpenCL's sub-groups they are called, too: Intel's compiler for CPUs takes no large function for
  * several work-items at a time, and a sub-group's calls in one that it takes for each alone end the program.
- * XMC_HOT_FN: where these are called, so are the functions that serve most requests and those that walk through bytes; but they are optimised
- * everywhere. */
+ * XMC_HOT_FN: where these are called, so are the functions that serve most requests, those that walk through bytes, and those that many others
+ * use, for each copy takes PoCL time to compile; but they are optimised everywhere. */
 #if XMC_SIMT && (XMC_NVIDIA || XMC_AMDGCN) && !XMC_DEBUG
 #define XMC_COLD_FN XMC_FN
 #define XMC_HOT_FN XMC_FN

@@ -23,7 +23,7 @@ XMC_FN void xmc_flux_end(XMC_GLOBAL xmcHeap *heap, int moved) {
 /* Nobody watches a new Superblock or slab. `scarce`: read after its room was claimed and before its word is written,
  * so that it costs no time of its own. If it was 0, all bits of the bitmap are set, and whoever looks at the page
  * sees that somebody is about to start something there. */
-XMC_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u64 scarce) {
+XMC_HOT_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u64 scarce) {
   if (!scarce)
     return;
   xmc_whole_add(heap, xmc_any_page(id));
@@ -197,8 +197,8 @@ XMC_FN void xmc_pages_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 page,
 }
 
 /* Starts a Superblock of a small class in the place that `slab` stands for. */
-XMC_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
-                                xmc_u32 want, xmc_claim slab, xmc_seat seat) {
+XMC_HOT_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                    xmc_u32 want, xmc_claim slab, xmc_seat seat) {
   xmc_u32 place = xmc_lowest32(xmc_claim_mask(slab)), left = xmc_slab_blocks(cls) - 32u * place;
   xmc_u32 count = left < 32u ? left : 32u, take = xmc_count_mask(want < count ? want : count);
   xmc_u32 id = xmc_superblock_id(xmc_slab_page(xmc_claim_id(slab)), place), scarce = xmc_scarce_near(heap);

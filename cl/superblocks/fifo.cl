@@ -74,7 +74,7 @@ XMC_FN int xmc_fifo_enqueue(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 payload) {
 }
 
 /* Takes the head's payload, or returns XMC_NONE if the FIFO is empty. */
-XMC_FN xmc_u32 xmc_fifo_dequeue(XMC_GLOBAL xmc_fifo *fifo) {
+XMC_HOT_FN xmc_u32 xmc_fifo_dequeue(XMC_GLOBAL xmc_fifo *fifo) {
   xmc_u32 head, number;
   xmc_u64 message;
   int again;

@@ -101,8 +101,8 @@ XMC_FN xmc_u32 xmc_fifo_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cl
 }
 
 /* `next` was to take the seat; `old`: what the CAS found there. */
-XMC_FN void xmc_fifo_moved(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat *seat, xmc_u32 next, xmc_u64 old,
-                           xmc_u32 scarce) {
+XMC_HOT_FN void xmc_fifo_moved(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat *seat, xmc_u32 next,
+                               xmc_u64 old, xmc_u32 scarce) {
   XMC_AFRESH64(heap);
   if (old != seat->active) {
     xmc_put(heap, cls, seat->fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls)), next);
@@ -145,7 +145,7 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   if (XMC_SIMT && id == XMC_NONE && !xmc_seat_used(seat)) /* what comes next would find out, step by step */
     return 0;
   if (id != XMC_NONE)
-    take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, want, &w);
+    take = xmc_superblock_claim_called(xmc_word_at(heap, words, id), cls, want, &w);
   if (take)
     return xmc_claim_make(id, take);
   XMC_AFRESH(cls);
@@ -155,7 +155,7 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   if (next == XMC_NONE)
     return 0;
   if (next == XMC_FIFO_BACK) {
-    take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, want, &w);
+    take = xmc_superblock_claim_called(xmc_word_at(heap, words, id), cls, want, &w);
     return take ? xmc_claim_make(id, take) : XMC_CLAIM_AGAIN;
   }
   /* The next one takes the seat, and gives its blocks at the same time. */
@@ -163,9 +163,9 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
                        xmc_active_next(seat->active, next));
   scarce = xmc_scarce_near(heap);
   w = xmc_word_guess(cls, next);
-  take = xmc_superblock_claim(xmc_word_at(heap, words, next), cls, want, &w);
+  take = xmc_superblock_claim_called(xmc_word_at(heap, words, next), cls, want, &w);
   if (!take && xmc_word_available(w, cls))
-    take = xmc_superblock_claim(xmc_word_at(heap, words, next), cls, want, &w);
+    take = xmc_superblock_claim_called(xmc_word_at(heap, words, next), cls, want, &w);
   xmc_fifo_moved(heap, cls, seat, next, old, scarce);
   if (!take && old == seat->active && xmc_word_class(w) != cls) { /* it was retired in the ring */
     seat->active = xmc_active_next(old, next);                    /* a new one takes its seat */
@@ -180,7 +180,7 @@ XMC_FN xmc_claim xmc_slab_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   xmc_u64 w = 0, old;
   if (id != XMC_NONE) {
     w = xmc_load_relaxed64(xmc_word_at(heap, words, id));
-    take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, 1, &w);
+    take = xmc_superblock_claim_called(xmc_word_at(heap, words, id), cls, 1, &w);
   }
   if (take)
     return xmc_claim_make(id, take);
@@ -202,7 +202,7 @@ XMC_FN xmc_claim xmc_slab_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
       xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
   }
   w = xmc_load_relaxed64(xmc_word_at(heap, words, id));
-  take = xmc_superblock_claim(xmc_word_at(heap, words, id), cls, 1, &w);
+  take = xmc_superblock_claim_called(xmc_word_at(heap, words, id), cls, 1, &w);
   if (take)
     return xmc_claim_make(id, take);
   /* Its places went by way of a hint (carve.cl). Then a new one may take the seat again. */

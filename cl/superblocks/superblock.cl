@@ -45,7 +45,7 @@ XMC_FN xmc_u32 xmc_id_page(xmc_u32 id) {
 }
 XMC_FN xmc_u32 xmc_slab_id(xmc_u32 page) { return 0u - XMC_SLAB_WORDS - page; }
 XMC_FN xmc_u32 xmc_slab_page(xmc_u32 id) { return 0u - XMC_SLAB_WORDS - id; }
-XMC_FN xmc_u32 xmc_any_page(xmc_u32 id) { return id >> 31 ? xmc_slab_page(id) : xmc_id_page(id); }
+XMC_HOT_FN xmc_u32 xmc_any_page(xmc_u32 id) { return id >> 31 ? xmc_slab_page(id) : xmc_id_page(id); }
 
 /* A run of 2^order pages as one Superblock. Runs of different lengths at the same page have different words: an entry that
  * one of them left in the page map does not lead to the other. */
@@ -82,13 +82,19 @@ XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u
   return 0;
 }
 
+/* The same off the fast path, where CPU devices call it: each copy takes PoCL time to compile (platform.h). */
+XMC_HOT_FN xmc_u32 xmc_superblock_claim_called(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u32 want,
+                                               xmc_u64 *seen) {
+  return xmc_superblock_claim(word, cls, want, seen);
+}
+
 /* On GPUs slabs of few places, four and fewer, are parked from the first, and stay so: nearly every request and free would have
  * to see to the FIFO, and the slot's hint finds the last one. Their classes have no FIFOs. */
 XMC_FN int xmc_slab_is_parked(xmc_u32 cls) { return XMC_SIMT && cls >= XMC_PARKED_SLABS; }
 
 /* As xmc_superblock_claim for one place of a slab that a slot uses without a FIFO. With its last place a parked slab that does
  * not stay so is listed no more. */
-XMC_FN xmc_u32 xmc_place_try(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen) {
+XMC_HOT_FN xmc_u32 xmc_place_try(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen) {
   xmc_u64 w = *seen, next;
   xmc_u32 left = xmc_word_available(w, cls), take = left & -left;
   if (!take)
@@ -142,7 +148,7 @@ XMC_FN int xmc_word_is_whole(xmc_u64 word) {
 /* Takes a wholly free Superblock out of use; w is its word as last seen. Returns the word it had, or 0.
  * Then the caller owns its memory and must give it to the slab or the Memoryblocks. Acquires what the
  * last owners released; giving the memory back releases it in turn. */
-XMC_FN xmc_u64 xmc_superblock_retire(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 w) {
+XMC_HOT_FN xmc_u64 xmc_superblock_retire(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 w) {
   xmc_u64 old;
   XMC_ROLLED
   while (xmc_word_class(w) == cls && xmc_word_is_whole(w)) {

@@ -76,7 +76,7 @@ XMC_FN void xmc_view_read(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_view *view)
 XMC_FN xmc_u32 xmc_view_fifo(xmc_view view, xmc_u32 me) {
   return view.count ? view.first + xmc_slot_hint(me, view.count) : XMC_NONE;
 }
-XMC_FN xmc_u32 xmc_fifo_slot(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
+XMC_HOT_FN xmc_u32 xmc_fifo_slot(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   xmc_u32 count = xmc_fifos_count(xmc_heap_fifos(heap, cls));
   return count ? xmc_slot_hint(me, count) : XMC_NONE;
 }
@@ -88,7 +88,7 @@ XMC_FN xmc_u32 xmc_fifo_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
 XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_number(XMC_GLOBAL xmcHeap *heap, xmc_u32 number) {
   return (XMC_GLOBAL xmc_fifo *)heap + number;
 }
-XMC_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
+XMC_HOT_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   xmc_bitmap_set(heap, XMC_BUSY, cls * xmc_heap_slots(heap) + slot);
 }
 
@@ -133,7 +133,7 @@ XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
 }
 
 /* From now on a search for what is wholly free looks at this page (reclaim.cl). */
-XMC_FN void xmc_whole_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
+XMC_HOT_FN void xmc_whole_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   XMC_AFRESH64(heap);
   xmc_bitmap_set(heap, XMC_WHOLE, page);
 }
