@@ -660,7 +660,7 @@ static inline void xmcCompareHeapStats(const xmc_heap_stats *before, const xmc_h
  * devices' programs are as they are with 0.
  * On NVIDIA a program with XMC_CALLS 0 for a heap with fewer FIFOs than sub-groups can be resident, such as one of 1 GiB, is compiled with
  * XMC_NO_YIELDS 1: work-items of a sub-group that call in a loop of their own stay together. Kernels in which each work-item
- * allocates and frees many sizes (the benchmark's `ageing` and `churn`) take a third to two thirds of the time. Where all ask for the
+ * allocates and frees many sizes (the benchmark's `ageing` and `churn`) take 0.3 to 0.65 of the time. Where all ask for the
  * same size at the same time, malloc and free take 1.0 to 1.15 times as long (malloc of 2 KiB 1.25). -DXMC_NO_YIELDS=0 or =1 among
  * the options decides it otherwise.
  * Errors: XMC_INVALID_HEAP, CL_INVALID_VALUE, CL_OUT_OF_HOST_MEMORY, OpenCL's. */

@@ -118,7 +118,7 @@ XMC_FN void xmc_index_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xm
   }
 }
 
-/* The same off the ways that most requests and frees take, where CPU devices call it */
+/* The same for callers that few requests and frees come to: CPU devices call this one, which PoCL so compiles once (platform.h). */
 XMC_HOT_FN void xmc_index_add_called(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xmc_u32 orders) {
   xmc_index_add(heap, level, i, orders);
 }

@@ -10,20 +10,20 @@
 /* Where a loop with atomics ends by what an atomic or a load of gpu scope returned, or where a branch on such a value leads to the loop, ptxas
  * takes it for one that waits for other lanes, and puts YIELD at its head. Lanes that wait for the one in the loop are let go on by
  * that, and often never come together with it again (bench/experiments.md). No loop here waits for others. ptxas follows values through registers,
- * not through memory: so results are written to private memory in two halves and read back whole. ptxas makes one store of the two, but does
- * not put the value in place of the load: some 30 cycles, and no register for the address, which PTX of our own would need. Not on the fast path:
+ * not through memory: so results are written to private memory in two halves and read back whole, some 30 cycles. ptxas makes one store of the two
+ * halves, but does not put the value in place of the load. (C, because PTX here would need a register for the address.) Not on the fast path:
  * functions whose name ends in _fast or _if, and xmc_retire_or_hint64, return what they got; a condition on such a value that leads to the rest is
  * hidden instead (XMC_NO_YIELD). `cell` is an array because compilers let those of all inlined functions share their place. */
 #if XMC_NO_YIELDS
-#define XMC_HIDE(name, type, half) \
+#define XMC_HIDDEN_FN(name, type, half) \
   XMC_FN type name(type x) { \
     xmc_u64 cell[1]; \
     ((volatile half *)cell)[0] = (half)x; \
     ((volatile half *)cell)[1] = (half)(x >> sizeof x * 4u); \
     return *(volatile type *)cell; \
   }
-XMC_HIDE(xmc_hidden_r, xmc_u32, unsigned short)
-XMC_HIDE(xmc_hidden_l, xmc_u64, xmc_u32)
+XMC_HIDDEN_FN(xmc_hidden_r, xmc_u32, unsigned short)
+XMC_HIDDEN_FN(xmc_hidden_l, xmc_u64, xmc_u32)
 #define XMC_HIDDEN(x) (sizeof(x) == 8 ? xmc_hidden_l(x) : xmc_hidden_r((xmc_u32)(x)))
 #define XMC_HIDE_BOTH(a, b) \
   do { \

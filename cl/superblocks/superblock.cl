@@ -82,7 +82,7 @@ XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u
   return 0;
 }
 
-/* The same off the fast path, where CPU devices call it: each copy takes PoCL time to compile (platform.h). */
+/* The same off the fast path: CPU devices call this one, which PoCL so compiles once (platform.h). */
 XMC_HOT_FN xmc_u32 xmc_superblock_claim_called(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u32 want,
                                                xmc_u64 *seen) {
   return xmc_superblock_claim(word, cls, want, seen);
