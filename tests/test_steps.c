@@ -127,6 +127,34 @@ static void bounds(void **state) {
     bounded(cases[i].mib, CORE_SLOTS_DEFAULT, cases[i].bytes, cases[i].rounds, cases[i].alloc, cases[i].free);
 }
 
+/* The first requests of a kernel, of which each sub-group makes one for each of four classes: those whose slots share a FIFO of slabs find it empty
+ * at the same time, and share the slab of the first one all the same. */
+static void four_sizes(uint32_t number, void *data) {
+  kernel *k = data;
+  k->blocks[0][number] = xmcMalloc(k->heap, 16u + number % 4u * 16u);
+  k->refused += k->blocks[0][number] == NULL;
+  end_round(k, number, 0);
+}
+static void slabs_shared(void **state) {
+  kernel *k = calloc(1, sizeof *k);
+  uint32_t pages;
+  (void)state;
+  assert_non_null(k);
+  k->heap = core_heap((size_t)31 << 20, CORE_SLOTS_DEFAULT, 0, XMC_COALESCING);
+  k->rounds = 1;
+  assert_true(xmc_fifos_count(k->heap->fifo_table[3]) >= GROUPS);
+  assert_true(xmc_fifos_count(k->heap->fifo_table[XMC_CLASSES + 3]) < GROUPS / 4);
+  steps(k, four_sizes, 1);
+  pages = k->heap->pages - core_free_pages(k->heap);
+  printf("%u pages for %u Superblocks of four classes (at most 150)\n", pages, 4 * GROUPS);
+  assert_true(pages <= 150);
+  assert_int_equal(k->refused, 0);
+  steps(k, release, 2);
+  assert_int_equal(k->heap->double_frees + k->heap->invalid_frees, 0);
+  core_heap_free(k->heap);
+  free(k);
+}
+
 /* In a heap without FIFOs each request searches: for a parked Superblock, in one page, then for new memory. */
 static void unbuffered(void **state) {
   (void)state;
@@ -162,7 +190,7 @@ static void homes(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(bounds), cmocka_unit_test(unbuffered),
-                                     cmocka_unit_test(homes)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(bounds), cmocka_unit_test(slabs_shared),
+                                     cmocka_unit_test(unbuffered), cmocka_unit_test(homes)};
   return run_named(tests, argc, argv);
 }

@@ -94,7 +94,7 @@ XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     xmc_seat_none(&parks);
     parks.fifo = XMC_SEAT_PARKS;
     scarce = xmc_scarce_near(heap);
-    xmc_superblock_start(heap, me, words, xmc_slab_class(cls), slab, places, 1u, parks, scarce);
+    xmc_superblock_start(heap, words, xmc_slab_class(cls), slab, places, 1u, parks, scarce);
   }
   xmc_store_relaxed64(xmc_word_at(heap, words, xmc_superblock_id(page, 0)), xmc_word_make(cls, 32u, 0));
   return xmc_superblock_id(page, 0);

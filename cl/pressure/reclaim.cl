@@ -142,7 +142,7 @@ XMC_FN xmc_claim xmc_last_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     cls = xmc_slab_class(cls);
     want = 1u;
   }
-  return xmc_pages_start(heap, me, cls, want, page, order, seat);
+  return xmc_pages_start(heap, me, cls, want, page, order, seat, 0);
 }
 
 /* Where the classes end that a request for `cls` may take a block of instead: those of up to twice its size, once the choosy turns found

@@ -31,10 +31,10 @@ XMC_HOT_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u6
     xmc_and_hint64(&heap->scarce, ~XMC_SCARCE_NOW);
 }
 
-/* Puts a new Superblock into use: `take` of its blocks are the caller's; for the rest it takes the seat or,
- * if somebody else did, goes into the ring; or is parked. `scarce` as for xmc_superblock_show. */
-XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
-                                 xmc_u32 count, xmc_u32 take, xmc_seat seat, xmc_u32 scarce) {
+/* Puts a new Superblock into use: `take` of its blocks are the caller's; for the rest it takes the seat, or is parked. 1: somebody else took
+ * the seat, and the caller must bring the Superblock elsewhere (xmc_put). `scarce` as for xmc_superblock_show. */
+XMC_FN int xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
+                                xmc_u32 count, xmc_u32 take, xmc_seat seat, xmc_u32 scarce) {
   XMC_AFRESH64(heap);
   xmc_u64 w = xmc_word_make(cls, count, xmc_count_mask(count) & ~take);
   if (!xmc_word_free(w)) {
@@ -43,7 +43,7 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 w
     if (xmc_active_id(seat.active) != XMC_NONE)
       xmc_cas_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
                         xmc_active_next(seat.active, XMC_NONE));
-    return;
+    return 0;
   }
   w |= XMC_WORD_LISTED | (seat.fifo == XMC_SEAT_PARKS ? XMC_WORD_PARKED : xmc_word_seat(cls));
   /* By CAS, whose value is waited for: the seat needs no release of its own. */
@@ -52,15 +52,15 @@ XMC_FN void xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 w
   xmc_superblock_show(heap, id, scarce);
   if (seat.fifo == XMC_SEAT_PARKS) {
     xmc_bitmap_set(heap, XMC_PARKED, cls * xmc_heap_spans(heap) * XMC_SPAN_PAGES + xmc_any_page(id));
-    return;
+    return 0;
   }
   if (seat.fifo != XMC_NONE && xmc_cas_hint64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
                                               xmc_active_next(seat.active, id)) == seat.active) {
     if (xmc_active_id(seat.active) == XMC_NONE) /* else it is marked already */
       xmc_fifo_mark_busy(heap, cls, seat.fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls)));
-    return;
+    return 0;
   }
-  xmc_put(heap, cls, xmc_fifo_slot(heap, me, cls), id);
+  return 1;
 }
 
 /* Before a run's entries in the page map are written, `first` and what follows it. A debug heap's headers say what
@@ -202,14 +202,40 @@ XMC_HOT_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
   xmc_u32 place = xmc_lowest32(xmc_claim_mask(slab)), left = xmc_slab_blocks(cls) - 32u * place;
   xmc_u32 count = left < 32u ? left : 32u, take = xmc_count_mask(want < count ? want : count);
   xmc_u32 id = xmc_superblock_id(xmc_slab_page(xmc_claim_id(slab)), place), scarce = xmc_scarce_near(heap);
-  xmc_superblock_start(heap, me, words, cls, id, count, take, seat, scarce);
+  if (xmc_superblock_start(heap, words, cls, id, count, take, seat, scarce))
+    xmc_put(heap, cls, xmc_fifo_slot(heap, me, cls), id);
   return xmc_claim_make(id, take);
 }
 
+/* A place of the slab that took the seat of the caller's new one, `id`, whose page then goes back. Several slots share a FIFO of slabs in heaps
+ * with own places, and where it has no place left all of them make a slab, of which each needs one place: so the first requests of a
+ * kernel would take most of a heap. 0: that slab has no place left either, or others were faster each time. */
+#define XMC_INSTEAD_TRIES 8u
+XMC_FN xmc_claim xmc_slab_instead(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                  xmc_u32 id) {
+  xmc_u32 fifo = xmc_fifo_of(heap, me, cls), other, take = 0, tries = XMC_INSTEAD_TRIES;
+  xmc_u64 w;
+  if (fifo == XMC_NONE)
+    return 0;
+  other = xmc_active_id(xmc_load_relaxed64(&xmc_fifo_number(heap, fifo)->active));
+  if (other == XMC_NONE)
+    return 0;
+  w = xmc_load_relaxed64(xmc_word_at(heap, words, other));
+  XMC_ROLLED
+  while (XMC_NO_YIELD(!take && xmc_word_available(w, cls)) && tries--)
+    take = xmc_place_try(xmc_word_at(heap, words, other), cls, &w);
+  if (!take)
+    return 0;
+  xmc_exchange_acq_rel64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED); /* nobody else has seen it yet */
+  xmc_run_gave(heap, xmc_slab_page(id), 1u);
+  return xmc_claim_make(other, take);
+}
+
 /* Puts 2^order pages, which the caller took, into use as a Superblock of the class, or one page as a slab if the class is a
- * slab's: a claim of up to `want` of its blocks or places. */
+ * slab's: a claim of up to `want` of its blocks or places. `shared`: a place of another slab will do (xmc_slab_instead). */
 XMC_FN xmc_claim xmc_pages_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
-                                 xmc_u32 page, xmc_u32 order, xmc_seat seat) {
+                                 xmc_u32 page, xmc_u32 order, xmc_seat seat, int shared) {
+  xmc_claim claim = 0;
   xmc_u32 slab = cls >= XMC_CLASSES, blocks = slab ? cls - XMC_CLASSES : cls, count, take, scarce, words, map,
           id;
   XMC_AFRESH64(heap); /* all on their way at the same time */
@@ -220,7 +246,13 @@ XMC_FN xmc_claim xmc_pages_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   id = slab ? xmc_slab_id(page) : xmc_run_id(page, order);
   count = slab ? (xmc_slab_blocks(blocks) + 31u) >> 5 : xmc_class_blocks(blocks, 1u << order);
   take = xmc_count_mask(want < count ? want : count);
-  xmc_superblock_start(heap, me, words, cls, id, count, take, seat, scarce);
+  if (!xmc_superblock_start(heap, words, cls, id, count, take, seat, scarce))
+    return xmc_claim_make(id, take);
+  if (shared && cls >= XMC_CLASSES)
+    claim = xmc_slab_instead(heap, me, words, cls, id);
+  if (claim)
+    return claim;
+  xmc_put(heap, cls, xmc_fifo_slot(heap, me, cls), id);
   return xmc_claim_make(id, take);
 }
 
@@ -230,7 +262,7 @@ XMC_FN xmc_claim xmc_pages_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   xmc_u32 page = xmc_pages_take(heap, me, cls < XMC_CLASSES ? cls : cls - XMC_CLASSES, order, map, seat.fifo,
                                 seat.hint, xmc_seat_own(&seat));
   XMC_AFRESH(cls);
-  return page == XMC_NONE ? 0 : xmc_pages_start(heap, me, cls, want, page, order, seat);
+  return page == XMC_NONE ? 0 : xmc_pages_start(heap, me, cls, want, page, order, seat, XMC_OWN_PLACES);
 }
 
 /* Is there plenty of room? The answer is yes if two spans are wholly free, which `any`, a number that differs from request to

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The arena's geometry: how many pages fit beside the tables that describe them.
  *
- * Metadata is 286 bytes a page of 16 KiB (1.75 %), and FIFOs up to 1/320 of the heap (0.31 %): on a GPU that runs 8,448
- * sub-groups as many a class in 8 GiB, 34 in 64 MiB. On GPUs slabs that are always parked have none, and where more sub-groups run than a
- * class has FIFOs there is a table of places of their own instead (own.cl). A class gets fewer where its
- * Superblocks are large for the heap, so that what its FIFOs' active Superblocks hold is at most 1/64 of the
- * heap (on GPUs, where they are carved to fit, 1/60 of it, as a rule), and all classes together leave a part of
+ * Metadata is 286 bytes a page of 16 KiB (1.75 %), and FIFOs up to 1/190 of the heap (0.53 %): on a GPU that runs 8,448
+ * sub-groups as many for each class in 8 GiB; in 1 GiB 8,192 for 16 B and 468 for 8 KiB. On GPUs slabs that are always parked have none, and
+ * where more sub-groups run than every class could have FIFOs within 1/320 of the heap there is a table of places of their own,
+ * too (own.cl). A class gets fewer where its Superblocks are large for the heap, so that what its FIFOs' active Superblocks hold is at most
+ * 1/64 of the heap (on GPUs, where they are carved to fit, 1/60 of it, as a rule), and all classes together leave a part of
  * it even if every FIFO of every class is used.
  *
  * A traced heap has its ring of events behind the tables, before page 0.
@@ -52,13 +52,22 @@ static uint64_t superblock_bytes(uint32_t cls) {
   return cls < XMC_CLASSES ? 32u * (uint64_t)xmc_class_bytes(cls) : XMC_PAGE_BYTES;
 }
 
-/* So many bytes of heap there are for each FIFO of a class. On GPUs what is carved for a whole sub-group
- * leaves nothing in the FIFO, and what is carved for a few lanes is small once room was scarce: one page, or two. */
-static uint64_t most_share(uint32_t cls, int simt, int own, uint64_t bytes) {
-  uint64_t pages = bytes >> 27 ? 62u : 72u; /* all tables take at most 2 % from 64 MiB on */
+/* So many bytes of heap there are for each FIFO of a class, so that what its FIFOs keep for themselves is a bounded part of the heap. `own`: the
+ * heap has places of slots' own, for fewer FIFOs than sub-groups run. There most FIFOs are of small classes, for each keeps one
+ * Superblock, which is small, and from 128 B on a slab; below that several share a FIFO of slabs (xmc_slab_instead). The FIFOs of other
+ * classes keep whole pages; they are few until the heap is large (XMC_MANY_PAGES). */
+static uint64_t fifo_share(uint32_t cls, int simt, int own, uint64_t bytes) {
+  uint64_t pages = bytes >> 27 ? 62u : 72u;
+  if (!simt)
+    return (bytes >> 27 ? 64u : 69u) * superblock_bytes(cls);
+  if (own && cls < XMC_PARKED_SLABS - XMC_CLASSES) /* 2.3 % of the heap are tables then, at most */
+    return 64u * superblock_bytes(cls) > 8u * XMC_PAGE_BYTES ? 64u * superblock_bytes(cls)
+                                                             : 8u * XMC_PAGE_BYTES;
+  if (own && cls < XMC_SMALL_CLASSES)
+    return 96u * superblock_bytes(cls);
   if (own)
-    pages = bytes >> 29 ? 84u : bytes >> 28 ? 87u : 120u;
-  return simt ? pages * XMC_PAGE_BYTES : (bytes >> 27 ? 64u : 69u) * superblock_bytes(cls);
+    pages = cls < XMC_CLASSES && bytes >> 20 < 3584u ? 140u : 84u;
+  return pages * XMC_PAGE_BYTES;
 }
 
 /* ---- the ring ---- */
@@ -124,7 +133,8 @@ static int present_is_enough(const xmcHeap *h) {
 
 int xmc_layout(xmcHeap *h, uint64_t arena, const xmc_layout_request *request) {
   uint64_t bytes = request->max_bytes > arena ? request->max_bytes : arena;
-  uint64_t budget = bytes / 320u / sizeof(xmc_fifo) / XMC_ALL_CLASSES, fifos = 0, slots = request->slots;
+  uint64_t budget = bytes / 320u / sizeof(xmc_fifo) / XMC_ALL_CLASSES, fifos = 0, slots = request->slots,
+           most = 0;
   uint64_t low = XMC_MIN_PAGES, high = bytes / XMC_PAGE_BYTES;
   uint64_t own = bytes / XMC_PAGE_BYTES / XMC_OWN_SHARE;
   uint32_t cls, lanes = request->lanes < XMC_MAX_LANES ? request->lanes : XMC_MAX_LANES;
@@ -136,19 +146,22 @@ int xmc_layout(xmcHeap *h, uint64_t arena, const xmc_layout_request *request) {
     own = lanes;
   if (request->simt && !request->slots_exact && own > slots)
     h->own = (xmc_u32)(own < XMC_MAX_OWN ? own / 64u * 64u : XMC_MAX_OWN);
+  if (h->own)
+    slots = request->slots;
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
-    uint64_t count = slots, most = bytes / most_share(cls, request->simt, h->own > 0, bytes);
-    if (!request->slots_exact && slots && count > most)
-      count = most ? most : 1u;
+    uint64_t count = slots, room = bytes / fifo_share(cls, request->simt, h->own > 0, bytes);
+    if (!request->slots_exact && slots && count > room)
+      count = room ? room : 1u;
     if (request->simt && cls >= XMC_PARKED_SLABS)
       count = 0;
     h->fifo_table[cls] = xmc_fifos_entry((xmc_u32)fifos + XMC_FIRST_FIFO(h->own), (xmc_u32)count,
                                          xmc_class_own(cls, h->own, lanes));
     fifos += count;
+    most = count > most ? count : most;
   }
   if (fifos * sizeof(xmc_fifo) > bytes / 2u)
     return 0;
-  h->slots = (xmc_u32)align_up(slots, 64);
+  h->slots = (xmc_u32)align_up(most, 64);
   h->bytes = arena;
   h->max_bytes = bytes;
   h->lanes = lanes ? lanes : 64u;
