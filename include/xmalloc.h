@@ -130,11 +130,12 @@ typedef cl_uint xmc_heap_info;
 #define XMC_COALESCE_COMPARTMENT 1 /* one block a sub-group, cut into compartments (2011, figures 3, 4) */
 #define XMC_COALESCE_CLASS 2       /* one claim for the lanes of a sub-group that want the same size class */
 
-/* one for each sub-group that can be resident; on CPU devices 4 a compute unit, rounded up to 64; fewer in small heaps */
+/* one for each sub-group that can be resident; on CPU devices 4 a compute unit, rounded up to 64; fewer in small heaps,
+ * there on GPUs fewest for the large classes */
 #define XMC_FIFOS_DEFAULT (-1)
 #define XMC_DEBUG_MAX 3
 
-/* Creates a heap whose arena is one allocation of `bytes` bytes, metadata included (at most 2 % from
+/* Creates a heap whose arena is one allocation of `bytes` bytes, metadata included (at most 2.4 % from
  * 64 MiB up), and waits until kernels may use it. It serves kernels on `device`, which must belong to
  * `context`; a context may have any number of heaps. To a heap all sub-devices of a root device, and the root device,
  * are one device: its queues and programs may be of any of them that the context takes. Kernels on several of them at
@@ -413,7 +414,7 @@ XMALLOC_EXPORT cl_int xmcGetHeapStatsSized(xmc_heap heap, cl_command_queue queue
 /* Fills `stats`. Exact when no kernel is working on the heap.
  * Errors: XMC_INVALID_HEAP, XMC_HEAP_MISMATCH, XMC_HEAP_CORRUPT (the header was overwritten, or a state word with
  * something impossible), CL_INVALID_VALUE (stats is NULL, or its size less than in version 0.1), CL_OUT_OF_HOST_MEMORY, OpenCL's. Cost:
- * copies the metadata, at most 2 % of heaps from 64 MiB up, and walks through it. After an
+ * copies the metadata, at most 2.4 % of heaps from 64 MiB up, and walks through it. After an
  * error `stats` is as it was. */
 static inline cl_int xmcGetHeapStats(xmc_heap heap, cl_command_queue queue, xmc_heap_stats *stats) {
   return xmcGetHeapStatsSized(heap, queue, sizeof *stats, stats);

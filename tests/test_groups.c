@@ -156,7 +156,7 @@ static void words(void **state) {
     }
 }
 
-/* Tables take at most 2 % from 64 MiB on, whatever the device. Where slots share slabs of their own there are up to three times as
+/* Tables take at most 2 % from 64 MiB on, and 2.4 % where slots have places of their own. Of these there are up to three times as
  * many places for runs. */
 static void tables(void **state) {
   static const xmc_u32 lanes[] = {64, 1000, 8448, 20000, 200000};
@@ -173,7 +173,7 @@ static void tables(void **state) {
       request.slots = request.lanes = lanes[i / 2];
       request.simt = i % 2;
       assert_true(xmc_layout(&h, bytes, &request));
-      assert_true(xmc_layout_metadata_bytes(&h) <= (h.own ? bytes * 23u / 1000u : bytes / 50u));
+      assert_true(xmc_layout_metadata_bytes(&h) <= (h.own ? bytes * 24u / 1000u : bytes / 50u));
       slabs = (xmc_u32)(h.fifo_table[0] >> 53) << 6;
       runs = (xmc_u32)(h.fifo_table[XMC_SMALL_CLASSES] >> 53) << 6;
       assert_int_equal(slabs, h.own);

@@ -439,7 +439,7 @@ static void runs_that_come_back(void **state) {
   core_heap_free(heap);
 }
 
-/* The tables take at most 2 % of heaps of 64 MiB and more; on GPUs, where more sub-groups run than classes have FIFOs, 2.3 %. */
+/* The tables take at most 2 % of heaps of 64 MiB and more; where slots have places of their own, 2.4 %. */
 static void metadata_share(void **state) {
   xmc_layout_request request;
   xmcHeap header;
@@ -450,7 +450,7 @@ static void metadata_share(void **state) {
     for (request.simt = 0; request.simt < 2; request.simt++) {
       request.lanes = request.slots = request.simt ? 132 * 64 : 64;
       assert_int_equal(xmc_layout(&header, bytes, &request), 1);
-      if (xmc_layout_metadata_bytes(&header) * 1000 > bytes * (header.own ? 23u : 20u))
+      if (xmc_layout_metadata_bytes(&header) * 1000 > bytes * (header.own ? 24u : 20u))
         fail_msg("%llu of %llu bytes", (unsigned long long)xmc_layout_metadata_bytes(&header),
                  (unsigned long long)bytes);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Own places. In a heap that has fewer FIFOs than sub-groups can run at the same time several sub-groups share a FIFO. They would contend for
- * the state word of one slab, and all allocate a replacement when it is exhausted; or they would all follow one hint to the same pages. So
+/* Own places. In a heap that is too small for a FIFO of each class for each sub-group that can run at the same time, several sub-groups share a
+ * FIFO (host/heap/layout.c says of which classes). They would contend for the state word of one slab; or they would all follow one hint to the same pages. So
  * each slot has a slab of its own for whole Superblocks of each small class, and a place to look first for runs of each
  * length. GPUs only.
  *

@@ -60,7 +60,7 @@ static uint64_t fifo_share(uint32_t cls, int simt, int own, uint64_t bytes) {
   uint64_t pages = bytes >> 27 ? 62u : 72u;
   if (!simt)
     return (bytes >> 27 ? 64u : 69u) * superblock_bytes(cls);
-  if (own && cls < XMC_PARKED_SLABS - XMC_CLASSES) /* 2.3 % of the heap are tables then, at most */
+  if (own && cls < XMC_PARKED_SLABS - XMC_CLASSES) /* 2.4 % of the heap are tables then, at most */
     return 64u * superblock_bytes(cls) > 8u * XMC_PAGE_BYTES ? 64u * superblock_bytes(cls)
                                                              : 8u * XMC_PAGE_BYTES;
   if (own && cls < XMC_SMALL_CLASSES)
