@@ -11,7 +11,7 @@
  */
 #ifndef XMC_CARVE_CL
 #define XMC_CARVE_CL
-#include "seat.cl"
+#include "slab.cl"
 
 /* Once room is scarce, who takes more of it than it will keep says so before and after: a search that finds
  * nothing meanwhile is not the last. */
@@ -207,30 +207,6 @@ XMC_HOT_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
   return xmc_claim_make(id, take);
 }
 
-/* A place of the slab that took the seat of the caller's new one, `id`, whose page then goes back. Several slots share a FIFO of slabs in heaps
- * with own places, and where it has no place left all of them make a slab, of which each needs one place: so the first requests of a
- * kernel would take most of a heap. 0: that slab has no place left either, or others were faster each time. */
-#define XMC_INSTEAD_TRIES 8u
-XMC_FN xmc_claim xmc_slab_instead(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
-                                  xmc_u32 id) {
-  xmc_u32 fifo = xmc_fifo_of(heap, me, cls), other, take = 0, tries = XMC_INSTEAD_TRIES;
-  xmc_u64 w;
-  if (fifo == XMC_NONE)
-    return 0;
-  other = xmc_active_id(xmc_load_relaxed64(&xmc_fifo_number(heap, fifo)->active));
-  if (other == XMC_NONE)
-    return 0;
-  w = xmc_load_relaxed64(xmc_word_at(heap, words, other));
-  XMC_ROLLED
-  while (XMC_NO_YIELD(!take && xmc_word_available(w, cls)) && tries--)
-    take = xmc_place_try(xmc_word_at(heap, words, other), cls, &w);
-  if (!take)
-    return 0;
-  xmc_exchange_acq_rel64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED); /* nobody else has seen it yet */
-  xmc_run_gave(heap, xmc_slab_page(id), 1u);
-  return xmc_claim_make(other, take);
-}
-
 /* Puts 2^order pages, which the caller took, into use as a Superblock of the class, or one page as a slab if the class is a
  * slab's: a claim of up to `want` of its blocks or places. `shared`: a place of another slab will do (xmc_slab_instead). */
 XMC_FN xmc_claim xmc_pages_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
@@ -300,75 +276,5 @@ XMC_FN xmc_u32 xmc_carve_order(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 wa
   while (order > 0 && xmc_class_blocks(cls, 1u << (order - 1u)) >= want)
     order--;
   return order;
-}
-
-/* A hint at where the next slab may lie that is parked at once, from the last one, with the word w: at the same place, if
- * it went; else onward, in steps as wide as all slots. */
-XMC_FN xmc_u32 xmc_slab_near(XMC_GLOBAL xmcHeap *heap, xmc_u32 slab, xmc_u64 w) {
-  xmc_u32 page = xmc_slab_page(slab);
-  if (slab == XMC_NONE)
-    return 0;
-  if (w != XMC_WORD_RETIRED)
-    page += XMC_PAGE_CLASSES * xmc_heap_lanes(heap);
-  return XMC_HINT_ONWARD | XMC_HINT(page, 0);
-}
-
-/* Takes a slab that came back out of the FIFO and claims a place of it; cls: the slab's. One try: 0 also where another one
- * was faster. */
-XMC_FN xmc_claim xmc_slab_adopt(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 number) {
-  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, number);
-  XMC_GLOBAL xmc_u64 *word;
-  xmc_u64 w = xmc_load_relaxed64(&fifo->active), next, old;
-  xmc_u32 id = xmc_active_id(w), take = 0;
-  if (id == XMC_NONE)
-    id = xmc_fifo_dequeue(fifo);
-  else if (xmc_cas_hint64(&fifo->active, w, xmc_active_next(w, XMC_NONE)) != w)
-    return 0;
-  if (id == XMC_NONE)
-    return 0;
-  word = xmc_word_at(heap, words, id);
-  w = xmc_load_relaxed64(word);
-  XMC_ROLLED
-  while (xmc_word_class(w) == cls && (w & XMC_WORD_LISTED)) { /* again only when another one changed it */
-    take = xmc_lowest_bits(xmc_word_available(w, cls), 1u);
-    next = w & ~(xmc_u64)take;
-    next = xmc_word_available(next, cls) ? next | XMC_WORD_PARKED : next & ~XMC_WORD_WHERE;
-    old = xmc_cas_acquire64(word, w, next);
-    if (old == w) {
-      if (next & XMC_WORD_PARKED)
-        xmc_bitmap_ensure(heap, XMC_PARKED, cls * xmc_heap_spans(heap) * XMC_SPAN_PAGES + xmc_slab_page(id));
-      break;
-    }
-    w = old;
-    take = 0;
-  }
-  if (xmc_scarce_near(heap)) /* it was in nobody's sight for a moment */
-    xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
-  return xmc_claim_make(id, take);
-}
-
-/* A place of another slab than the last one, `slab` with the word w, out of the FIFO of slabs; or 0, and in *seat where a new
- * slab goes. `own` as for xmc_own_entry. */
-XMC_FN xmc_claim xmc_slab_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 own,
-                               xmc_u32 slab, xmc_u64 w, xmc_seat *seat) {
-  xmc_claim claim = 0;
-  xmc_view view;
-  xmc_view_read(heap, xmc_slab_class(cls), &view);
-  xmc_seat_none(seat);
-  seat->fifo = xmc_view_fifo(view, me);
-  if (own || seat->fifo == XMC_NONE) {
-    seat->hint = xmc_slab_near(heap, slab, w);
-    if (own && w != XMC_WORD_RETIRED && seat->fifo != XMC_NONE)
-      claim = xmc_slab_adopt(heap, words, xmc_slab_class(cls), seat->fifo);
-    seat->fifo = XMC_SEAT_PARKS;
-  } else {
-    xmc_seat_read(heap, seat);
-    xmc_seat_hide(seat);
-    claim = xmc_slab_claim(heap, words, xmc_slab_class(cls), seat);
-    XMC_AFRESH(seat->fifo);
-    if (claim == XMC_CLAIM_AGAIN) /* what has the seat is not exhausted */
-      seat->fifo = XMC_NONE;
-  }
-  return xmc_claim_mask(claim) ? claim : 0;
 }
 #endif
