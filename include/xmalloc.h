@@ -659,7 +659,7 @@ static inline void xmcCompareHeapStats(const xmc_heap_stats *before, const xmc_h
  * place is a call, and pairs take 1.1 to 1.3 times as long, the benchmark's `churn` 1.6. `#define XMC_CALLS 0` (or 1, or 2) before the
  * include, or -DXMC_CALLS=0 among the options, decides it otherwise; where no string includes the library, only the option does. Other
  * devices' programs are as they are with 0.
- * On NVIDIA a program with XMC_CALLS 0 for a heap with fewer FIFOs than sub-groups can be resident, such as one of 1 GiB, is compiled with
+ * On NVIDIA a program with XMC_CALLS 0 for a heap with fewer FIFOs of some class than sub-groups can be resident, such as one of 1 GiB, is compiled with
  * XMC_NO_YIELDS 1: work-items of a sub-group that call in a loop of their own stay together. Kernels in which each work-item
  * allocates and frees many sizes (the benchmark's `ageing` and `churn`) take 0.3 to 0.65 of the time. Where all ask for the
  * same size at the same time, malloc and free take 1.0 to 1.15 times as long (malloc of 2 KiB 1.25). -DXMC_NO_YIELDS=0 or =1 among

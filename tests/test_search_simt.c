@@ -5,7 +5,8 @@
  */
 #include "support/simt.h"
 static void look(void);
-static int stale; /* so many looks still see plenty of room */
+static int stale;             /* so many looks still see plenty of room */
+static void (*between)(void); /* before each atomic, once it is set */
 #define XMC_SIMT 1
 #define XMC_USED_IS_DONE 1
 #define XMC_HOST_LANES "support/simt_lanes.h"
@@ -14,6 +15,8 @@ static int stale; /* so many looks still see plenty of room */
   do { \
     look(); \
     simt_step(); \
+    if (between) \
+      between(); \
   } while (0)
 #define XMC_HOST_THREAD() (simt_number() + 1u)
 #define CORE_OWN_STEPS
@@ -80,6 +83,80 @@ static void adopted_slab(void **state) {
   assert_true(xmc_slab_adopt(view.heap, xmc_words(view.heap), xmc_slab_class(cls),
                              xmc_fifo_of(view.heap, 0, xmc_slab_class(cls))) != 0);
   assert_true(look_end("a slab out of the FIFO", before) > 0);
+  look_close();
+}
+
+/* Two slots that share a FIFO of slabs find it empty, and both make a slab, of class `made.cls`. The first one's, `made.first`, takes the seat. */
+static struct {
+  xmc_u32 cls, first;
+  xmc_claim found;
+} made;
+
+static xmc_claim make_two(void (*meanwhile)(void)) {
+  xmc_u64 map;
+  xmc_claim claim;
+  xmc_seat seat;
+  look_open(8u << 20, CORE_SLOTS_DEFAULT, 64);
+  made.cls = xmc_slab_class(xmc_class_of(64));
+  made.found = 0;
+  map = xmc_fixed_map(view.heap);
+  xmc_seat_none(&seat);
+  seat.fifo = xmc_fifo_of(view.heap, 0, made.cls);
+  xmc_seat_read(view.heap, &seat);
+  made.first = xmc_claim_id(xmc_pages_carve(view.heap, 0, made.cls, 1, 0, map, seat));
+  view.heap->scarce = XMC_SCARCE_ONCE;
+  seat.hint = 0;
+  between = meanwhile;
+  claim = xmc_pages_carve(view.heap, 0, made.cls, 1, 0, map, seat);
+  between = NULL;
+  return claim;
+}
+
+static void start_in(xmc_claim place) {
+  xmc_seat seat;
+  xmc_seat_none(&seat);
+  assert_true(xmc_claim_mask(place) &&
+              xmc_word_class(*xmc_word_of(view.heap, xmc_claim_id(place))) == made.cls);
+  xmc_slab_start(view.heap, 0, xmc_words(view.heap), made.cls - XMC_CLASSES, 1, place, seat);
+}
+
+/* The second one takes a place of the first one's, and its own is no more; its page, which nobody saw meanwhile, is told. */
+static void second_slab(void **state) {
+  xmc_claim claim = make_two(NULL);
+  (void)state;
+  assert_int_equal(xmc_claim_id(claim), made.first);
+  assert_int_equal(xmc_claim_mask(claim), 2);
+  assert_int_equal(core_free_pages(view.heap), view.heap->pages - 1u);
+  assert_int_equal(view.heap->flux, XMC_FLUX_MOVED);
+  start_in(xmc_claim_make(made.first, 1));
+  start_in(claim);
+  intact();
+  look_close();
+}
+
+/* As above, but somebody who knows the id of an earlier slab of the second one's page takes a place of it before it is undone. */
+static void find(void) {
+  xmc_u32 page;
+  for (page = 0; page < view.heap->pages; page++) {
+    xmc_u32 id = xmc_slab_id(page), take;
+    xmc_u64 w = *xmc_word_of(view.heap, id);
+    if (xmc_word_class(w) != made.cls || id == made.first || made.found)
+      continue;
+    take = (xmc_u32)w & -(xmc_u32)w;
+    *xmc_word_of(view.heap, id) = w & ~(xmc_u64)take;
+    made.found = xmc_claim_make(id, take);
+  }
+}
+static void second_slab_found(void **state) {
+  xmc_claim claim = make_two(find);
+  (void)state;
+  assert_true(made.found != 0 && xmc_claim_id(made.found) != made.first);
+  assert_int_equal(xmc_claim_id(claim), made.first);
+  assert_int_equal(core_free_pages(view.heap), view.heap->pages - 2u);
+  start_in(xmc_claim_make(made.first, 1));
+  start_in(claim);
+  start_in(made.found);
+  intact(); /* the second slab is in sight, with all its other places */
   look_close();
 }
 
@@ -279,9 +356,9 @@ static void room_again(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(adopted_slab),  cmocka_unit_test(used_slabs),
-                                     cmocka_unit_test(parked_beside), cmocka_unit_test(one_thin_page),
-                                     cmocka_unit_test(shorter_run),   cmocka_unit_test(shown),
-                                     cmocka_unit_test(room_again)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(adopted_slab), cmocka_unit_test(second_slab),   cmocka_unit_test(second_slab_found),
+      cmocka_unit_test(used_slabs),   cmocka_unit_test(parked_beside), cmocka_unit_test(one_thin_page),
+      cmocka_unit_test(shorter_run),  cmocka_unit_test(shown),         cmocka_unit_test(room_again)};
   return run_named(tests, argc, argv);
 }

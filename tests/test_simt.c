@@ -184,14 +184,15 @@ static void damaged(xmcHeap *heap, xmc_u32 *word) {
   *word = was;
 }
 
-/* Fewer FIFOs than sub-groups: who takes whole Superblocks has slabs of its own. */
+/* Fewer FIFOs of slabs and of large classes than sub-groups: who takes whole Superblocks has slabs of its own. */
 static void own_slabs(void **state) {
   uint32_t k;
   (void)state;
   for (k = 0; k < 4; k++) {
     xmcHeap *heap = core_heap(k < 2 ? 8u << 20 : 24u << 20, CORE_SLOTS_DEFAULT, 0, XMC_COALESCING);
     assert_int_equal(heap->own, 64);
-    assert_true(xmc_fifos_count(heap->fifo_table[XMC_CLASSES - 1u]) < GROUPS);
+    assert_true(xmc_fifos_count(heap->fifo_table[XMC_CLASSES - 1u]) < GROUPS &&
+                xmc_fifos_count(heap->fifo_table[XMC_CLASSES]) < GROUPS);
     damaged(heap, &xmc_own_table(heap)[XMC_OWN_RUNS * heap->own + 15u * k]);
     core_heap_free(heap);
     crowds(k < 2 ? 8u << 20 : 24u << 20, CORE_SLOTS_DEFAULT, k < 2 ? 60000 : 8000, k % 2 * 9);

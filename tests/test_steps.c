@@ -2,8 +2,8 @@
 /* How many accesses to memory follow each other in a request, counted: 192 sub-groups as user-level threads, whose lanes
  * take one step at a time (support/simt.h), in work-groups of eight that end together. The device has room for 256, and
  * the heaps are as much smaller than those of a GPU with 8,448: 248 MiB stand for 8 GiB, where each has a FIFO, 31 MiB for
- * 1 GiB, where eight to ten share one, 16 MiB for 512, where two slots share a slab of their own. No time, but what time goes
- * by, without a GPU (bench/experiments.md); a bound that is passed is a longer chain, or sub-groups that meet.
+ * 1 GiB, where all have one of 16 to 64 B and 18 share one of 1 KiB, 16 MiB for 512, where two slots share a slab of their own. No time, but what
+ * time goes by, without a GPU (bench/experiments.md); a bound that is passed is a longer chain, or sub-groups that meet.
  * Prints every figure.
  */
 #include "support/simt.h"

@@ -3,7 +3,7 @@
 #ifndef XMC_API_H
 #define XMC_API_H
 /* 1: on NVIDIA, loops off the fast path are compiled without YIELD, so that work-items of a sub-group stay together in a kernel that calls in a loop
- * of its own (platform/nvidia.h). The fast path takes some 100 cycles more. By default so in programs for heaps with fewer FIFOs than
+ * of its own (platform/nvidia.h). The fast path takes some 100 cycles more. By default so in programs for heaps that have, for some class, fewer FIFOs than
  * sub-groups, where most requests of mixed sizes leave the fast path; not in programs of so many places that malloc is called. */
 #if XMC_NVIDIA && !defined(XMC_NO_YIELDS)
 #if (defined(XMC_CALLS) && XMC_CALLS) || (defined(XMC_OWN_PLACES) && !XMC_OWN_PLACES)

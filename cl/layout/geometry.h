@@ -5,7 +5,8 @@
  *   xmc_heap_pages(heap)  heap->pages, a load                XMC_GEOMETRY_PAGES, a constant
  *   xmc_heap_present(..)  heap->present, a load              XMC_GEOMETRY_PRESENT; a load where the heap can grow
  *   is it ours?           magic: layout and debug level      number: a hash of all that xmcCreateHeap decides
- *   a request reads       header, then FIFO                  header's number and FIFO at once, on GPUs
+ *   a request reads       header, then FIFO                  header's number and FIFO at once, on GPUs, unless classes
+ *                                                            have different numbers of FIFOs, as with own places
  *   a free reads          header, then page map              header's number and page map at once, on GPUs
  *
  * A program is for one geometry if it is built with what xmcGetGeometryOptions says. What it saw before it knew the number counts

@@ -31,12 +31,17 @@ XMC_HOT_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u6
     xmc_and_hint64(&heap->scarce, ~XMC_SCARCE_NOW);
 }
 
+/* The word of a new Superblock or slab, `take` of whose blocks or places are the caller's */
+XMC_FN xmc_u64 xmc_word_start(xmc_u32 cls, xmc_u32 count, xmc_u32 take) {
+  return xmc_word_make(cls, count, xmc_count_mask(count) & ~take);
+}
+
 /* Puts a new Superblock into use: `take` of its blocks are the caller's; for the rest it takes the seat, or is parked. 1: somebody else took
  * the seat, and the caller must bring the Superblock elsewhere (xmc_put). `scarce` as for xmc_superblock_show. */
 XMC_FN int xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                                 xmc_u32 count, xmc_u32 take, xmc_seat seat, xmc_u32 scarce) {
   XMC_AFRESH64(heap);
-  xmc_u64 w = xmc_word_make(cls, count, xmc_count_mask(count) & ~take);
+  xmc_u64 w = xmc_word_start(cls, count, take);
   if (!xmc_word_free(w)) {
     xmc_store_relaxed64(xmc_word_at(heap, words, id), w);
     xmc_superblock_show(heap, id, scarce);
@@ -208,12 +213,12 @@ XMC_HOT_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
 }
 
 /* Puts 2^order pages, which the caller took, into use as a Superblock of the class, or one page as a slab if the class is a
- * slab's: a claim of up to `want` of its blocks or places. `shared`: a place of another slab will do (xmc_slab_instead). */
+ * slab's: a claim of up to `want` of its blocks or places. `shared`: a place of another slab will do (xmc_slab_other). */
 XMC_FN xmc_claim xmc_pages_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                                  xmc_u32 page, xmc_u32 order, xmc_seat seat, int shared) {
-  xmc_claim claim = 0;
   xmc_u32 slab = cls >= XMC_CLASSES, blocks = slab ? cls - XMC_CLASSES : cls, count, take, scarce, words, map,
           id;
+  xmc_claim claim = 0;
   XMC_AFRESH64(heap); /* all on their way at the same time */
   map = (xmc_u32)xmc_fixed_map(heap);
   scarce = xmc_scarce_near(heap);
@@ -224,12 +229,12 @@ XMC_FN xmc_claim xmc_pages_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   take = xmc_count_mask(want < count ? want : count);
   if (!xmc_superblock_start(heap, words, cls, id, count, take, seat, scarce))
     return xmc_claim_make(id, take);
-  if (shared && cls >= XMC_CLASSES)
-    claim = xmc_slab_instead(heap, me, words, cls, id);
-  if (claim)
+  if (shared && slab)
+    claim = xmc_slab_other(heap, me, words, cls, id);
+  if (claim && xmc_slab_undo(heap, words, cls, id, xmc_word_start(cls, count, take) | XMC_WORD_LISTED, take))
     return claim;
   xmc_put(heap, cls, xmc_fifo_slot(heap, me, cls), id);
-  return xmc_claim_make(id, take);
+  return claim ? claim : xmc_claim_make(id, take);
 }
 
 /* The same with 2^order pages that it takes (xmc_pages_take). */

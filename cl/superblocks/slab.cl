@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which slab a Superblock of a small class comes from, if not from the one that the slot used last: another one out of the FIFO of slabs; on GPUs
- * a slot's own (own.cl), or, where several slots made a slab at the same time, the one of them that took the seat.
+ * a slot's own (own.cl), or, where several slots made a slab at the same time, the one that took the seat.
  */
 #ifndef XMC_SLAB_CL
 #define XMC_SLAB_CL
@@ -76,27 +76,39 @@ XMC_FN xmc_claim xmc_slab_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
   return xmc_claim_mask(claim) ? claim : 0;
 }
 
-/* A place of the slab that took the seat of the caller's new one, `id`, whose page then goes back. Several slots share a FIFO of slabs in heaps
- * with own places, and where it has no place left all of them make a slab, of which each needs one place: so the first requests of a
- * kernel would take most of a heap. 0: that slab has no place left either, or others were faster each time. */
-#define XMC_INSTEAD_TRIES 8u
-XMC_FN xmc_claim xmc_slab_instead(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
-                                  xmc_u32 id) {
-  xmc_u32 fifo = xmc_fifo_of(heap, me, cls), other, take = 0, tries = XMC_INSTEAD_TRIES;
+/* Several slots share a FIFO of slabs in heaps with own places. Where it has no place left all of them make a slab, of which each needs one
+ * place: so the first requests of a kernel would take most of a heap. Therefore who lost the seat of its new one, `id`, takes a place of
+ * the slab that has it. 0: that has none left either, or others were faster each time. */
+#define XMC_OTHER_TRIES 8u
+XMC_FN xmc_claim xmc_slab_other(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
+                                xmc_u32 id) {
+  xmc_u32 fifo = xmc_fifo_of(heap, me, cls), other, take = 0, tries = XMC_OTHER_TRIES;
   xmc_u64 w;
   if (fifo == XMC_NONE)
     return 0;
   other = xmc_active_id(xmc_load_relaxed64(&xmc_fifo_number(heap, fifo)->active));
-  if (other == XMC_NONE)
+  if (other == XMC_NONE || other == id)
     return 0;
   w = xmc_load_relaxed64(xmc_word_at(heap, words, other));
   XMC_ROLLED
   while (XMC_NO_YIELD(!take && xmc_word_available(w, cls)) && tries--)
     take = xmc_place_try(xmc_word_at(heap, words, other), cls, &w);
-  if (!take)
-    return 0;
-  xmc_exchange_acq_rel64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED); /* nobody else has seen it yet */
-  xmc_run_gave(heap, xmc_slab_page(id), 1u);
   return xmc_claim_make(other, take);
+}
+
+/* Undoes the caller's new slab `id`, which has the word w, the caller's place `take` out of it, and is in no FIFO: its page goes back. Somebody may
+ * have taken a place of it all the same, by the id of an earlier slab of the same page. Then the caller's place goes back only, it
+ * has the listed duty, and the answer is 0. */
+XMC_FN int xmc_slab_undo(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 id, xmc_u64 w,
+                         xmc_u32 take) {
+  XMC_GLOBAL xmc_u64 *word = xmc_word_at(heap, words, id);
+  if (xmc_cas_acq_rel64(word, w, XMC_WORD_RETIRED) == w) {
+    xmc_run_gave(heap, xmc_slab_page(id), 1u);
+    if (xmc_scarce_near(heap)) /* it was in nobody's sight for a moment */
+      xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
+    return 1;
+  }
+  xmc_say_whole(heap, words, cls, id, xmc_superblock_release(word, take) | XMC_WORD_LISTED | take);
+  return 0;
 }
 #endif

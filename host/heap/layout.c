@@ -5,8 +5,8 @@
  * sub-groups as many for each class in 8 GiB; in 1 GiB 8,192 for 16 B and 468 for 8 KiB. On GPUs slabs that are always parked have none, and
  * where more sub-groups run than every class could have FIFOs within 1/320 of the heap there is a table of places of their own,
  * too (own.cl). A class gets fewer where its Superblocks are large for the heap, so that what its FIFOs' active Superblocks hold is at most
- * 1/64 of the heap (on GPUs, where they are carved to fit, 1/60 of it, as a rule), and all classes together leave a part of
- * it even if every FIFO of every class is used.
+ * 1/64 of the heap (on GPUs, where they are carved to fit, 1/60 of it, as a rule; where slots have places of their own and a FIFO
+ * keeps a slab of 128 B to 448 B, 1/24 to 1/84), and all classes together leave a part of it even if every FIFO of every class is used.
  *
  * A traced heap has its ring of events behind the tables, before page 0.
  *
@@ -54,7 +54,7 @@ static uint64_t superblock_bytes(uint32_t cls) {
 
 /* So many bytes of heap there are for each FIFO of a class, so that what its FIFOs keep for themselves is a bounded part of the heap. `own`: the
  * heap has places of slots' own, for fewer FIFOs than sub-groups run. There most FIFOs are of small classes, for each keeps one
- * Superblock, which is small, and from 128 B on a slab; below that several share a FIFO of slabs (xmc_slab_instead). The FIFOs of other
+ * Superblock, which is small, and from 128 B on a slab; below that several share a FIFO of slabs (xmc_slab_other). The FIFOs of other
  * classes keep whole pages; they are few until the heap is large (XMC_MANY_PAGES). */
 static uint64_t fifo_share(uint32_t cls, int simt, int own, uint64_t bytes) {
   uint64_t pages = bytes >> 27 ? 62u : 72u;
