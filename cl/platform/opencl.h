@@ -76,8 +76,8 @@ XMC_FN xmc_u64 xmc_clock(void) { return 0; }
 /* On GPUs groups that run at the same time are usually near each other. On CPU devices a slot belongs to a thread, whose
  * caches hold its blocks, and an address on the thread's stack tells the threads apart: their stacks lie a MiB or more from
  * each other. It is only a hint, so whatever else a device gives as the address is as right. PoCL would inline what asks for a
- * work-item's or a group's id, and keep a variable of each place for each work-item; it gets the frame's address. The multiplier, the
- * golden ratio's, spreads both. */
+ * work-item's or a group's id; and it would keep this variable for each work-item and each place that calls, so the address is the
+ * frame's there. The multiplier, the golden ratio's, spreads both. */
 XMC_FN xmc_u32 xmc_caller(void) {
 #if XMC_SIMT && XMC_AMDGCN
   return (xmc_group_id() * 32u + xmc_local_id() / XMC_AMDGCN_LANES) * 2654435769u;

@@ -52,19 +52,19 @@ static uint64_t superblock_bytes(uint32_t cls) {
   return cls < XMC_CLASSES ? 32u * (uint64_t)xmc_class_bytes(cls) : XMC_PAGE_BYTES;
 }
 
-/* So many bytes of heap there are for each FIFO of a class, so that what its FIFOs keep for themselves is a bounded part of the heap. `own`: the
- * heap has places of slots' own, for fewer FIFOs than sub-groups run. There most FIFOs are of small classes, for each keeps one
- * Superblock, which is small, and from 128 B on a slab; below that several share a FIFO of slabs (xmc_slab_other). The FIFOs of other
- * classes keep whole pages; they are few until the heap is large (XMC_MANY_PAGES). */
+/* So many bytes of heap there are for each FIFO of a class: what its FIFOs keep for themselves is so a bounded part of the heap. `own`: the
+ * heap has own places, for it is too small for a FIFO of each class for each sub-group. There most FIFOs are of small classes: each keeps one
+ * Superblock, which is small. Below 128 B several of them share a FIFO of slabs (xmc_slab_other); from there on each keeps a slab, too, so
+ * that there are fewer. The FIFOs of other classes keep whole pages, and are few until the heap is large (XMC_MANY_PAGES). */
 static uint64_t fifo_share(uint32_t cls, int simt, int own, uint64_t bytes) {
-  uint64_t pages = bytes >> 27 ? 62u : 72u;
+  uint64_t superblock = superblock_bytes(cls), pages = bytes >> 27 ? 62u : 72u;
+  uint64_t least = 8u * XMC_PAGE_BYTES; /* so that tables are at most 2.4 % of the heap */
   if (!simt)
-    return (bytes >> 27 ? 64u : 69u) * superblock_bytes(cls);
-  if (own && cls < XMC_PARKED_SLABS - XMC_CLASSES) /* 2.4 % of the heap are tables then, at most */
-    return 64u * superblock_bytes(cls) > 8u * XMC_PAGE_BYTES ? 64u * superblock_bytes(cls)
-                                                             : 8u * XMC_PAGE_BYTES;
-  if (own && cls < XMC_SMALL_CLASSES)
-    return 96u * superblock_bytes(cls);
+    return (bytes >> 27 ? 64u : 69u) * superblock;
+  if (own && xmc_class_is_small(cls) && cls + XMC_CLASSES < XMC_PARKED_SLABS)
+    return 64u * superblock > least ? 64u * superblock : least;
+  if (own && xmc_class_is_small(cls))
+    return 96u * superblock;
   if (own)
     pages = cls < XMC_CLASSES && bytes >> 20 < 3584u ? 140u : 84u;
   return pages * XMC_PAGE_BYTES;
