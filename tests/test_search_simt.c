@@ -160,6 +160,48 @@ static void second_slab_found(void **state) {
   look_close();
 }
 
+/* The first slab is used up before the second one loses the seat: that takes it instead, and stays with all its other places. What is no slab of the
+ * class any more is not touched. */
+static xmc_u64 was;
+static void use_up(void) {
+  if (was == 0)
+    return;
+  *xmc_word_of(view.heap, made.first) = was;
+  was = 0;
+}
+static xmc_claim seat_handed_on(xmc_u64 word) {
+  xmc_u32 fifo, cls = xmc_slab_class(xmc_class_of(64));
+  xmc_claim claim;
+  was = word;
+  claim = make_two(use_up);
+  fifo = xmc_fifo_of(view.heap, 0, cls);
+  assert_int_equal(was, 0);
+  assert_true(xmc_claim_id(claim) != made.first);
+  assert_int_equal(xmc_claim_mask(claim), 1);
+  assert_int_equal(xmc_active_id(xmc_fifo_number(view.heap, fifo)->active), xmc_claim_id(claim));
+  assert_int_equal(xmc_fifo_dequeue(xmc_fifo_number(view.heap, fifo)), XMC_NONE);
+  assert_int_equal(core_free_pages(view.heap), view.heap->pages - 2u);
+  return claim;
+}
+static void seat_of_used_up(void **state) {
+  xmc_u32 cls = xmc_slab_class(xmc_class_of(64)), place;
+  (void)state;
+  start_in(seat_handed_on(xmc_word_make(cls, 8, 0) | XMC_WORD_LISTED));
+  assert_false(*xmc_word_of(view.heap, made.first) &
+               XMC_WORD_WHERE); /* who gives a place back has the duty */
+  for (place = 0; place < 8; place++)
+    start_in(xmc_claim_make(made.first, 1u << place));
+  intact();
+  look_close();
+}
+static void seat_of_others(void **state) {
+  xmc_u64 word = xmc_word_make(xmc_slab_class(0), 32, 0) | XMC_WORD_LISTED;
+  (void)state;
+  seat_handed_on(word);
+  assert_true(*xmc_word_of(view.heap, made.first) == word);
+  look_close();
+}
+
 /* The same in a sub-group's requests: slabs are used up; some Superblocks of the first one go back, and are taken again. */
 static void used_slabs(void **state) {
   uint32_t size = 64, i, hidden = 0;
@@ -356,9 +398,11 @@ static void room_again(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(adopted_slab), cmocka_unit_test(second_slab),   cmocka_unit_test(second_slab_found),
-      cmocka_unit_test(used_slabs),   cmocka_unit_test(parked_beside), cmocka_unit_test(one_thin_page),
-      cmocka_unit_test(shorter_run),  cmocka_unit_test(shown),         cmocka_unit_test(room_again)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(adopted_slab),      cmocka_unit_test(second_slab),
+                                     cmocka_unit_test(second_slab_found), cmocka_unit_test(seat_of_used_up),
+                                     cmocka_unit_test(seat_of_others),    cmocka_unit_test(used_slabs),
+                                     cmocka_unit_test(parked_beside),     cmocka_unit_test(one_thin_page),
+                                     cmocka_unit_test(shorter_run),       cmocka_unit_test(shown),
+                                     cmocka_unit_test(room_again)};
   return run_named(tests, argc, argv);
 }

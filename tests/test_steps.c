@@ -146,8 +146,8 @@ static void slabs_shared(void **state) {
   assert_true(xmc_fifos_count(k->heap->fifo_table[XMC_CLASSES + 3]) < GROUPS / 4);
   steps(k, four_sizes, 1);
   pages = k->heap->pages - core_free_pages(k->heap);
-  printf("%u pages for %u Superblocks of four classes (at most 150)\n", pages, 4 * GROUPS);
-  assert_true(pages <= 150);
+  printf("%u pages for %u Superblocks of four classes (at most 100)\n", pages, 4 * GROUPS);
+  assert_true(pages <= 100);
   assert_int_equal(k->refused, 0);
   steps(k, release, 2);
   assert_int_equal(k->heap->double_frees + k->heap->invalid_frees, 0);

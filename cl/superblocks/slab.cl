@@ -78,22 +78,34 @@ XMC_FN xmc_claim xmc_slab_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
 
 /* Several slots share a FIFO of slabs in heaps with own places. Where it has no place left all of them make a slab, of which each needs one
  * place: so the first requests of a kernel would take most of a heap. Therefore who lost the seat of its new one, `id`, takes a place of
- * the slab that has it. 0: that has none left either, or others were faster each time. (Not xmc_place_claim, which is in all programs and
- * so without a loop: with its three tries five slabs of eight stayed in the test.) */
-#define XMC_OTHER_TRIES 8u
+ * the slab that has it; if that one has none left, `id` takes the seat, and others take places of it. The claim is of one or the other, of `id`
+ * with a mask that means nothing. 0: there is no FIFO or nothing in the seat, or others were faster each time. Each try has one winner, so that
+ * n slots that share a FIFO are served in n tries. (Not by xmc_place_claim, which is in all programs and so without a loop, and
+ * xmc_superblock_unlist, with which a malloc takes 42 registers instead of 40.) */
+#define XMC_OTHER_TRIES 32u
 XMC_FN xmc_claim xmc_slab_other(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                 xmc_u32 id) {
-  xmc_u32 fifo = xmc_fifo_of(heap, me, cls), other, take = 0, tries = XMC_OTHER_TRIES;
-  xmc_u64 w;
-  if (fifo == XMC_NONE)
-    return 0;
-  other = xmc_active_id(xmc_load_relaxed64(&xmc_fifo_number(heap, fifo)->active));
-  if (other == XMC_NONE || other == id)
-    return 0;
-  w = xmc_load_relaxed64(xmc_word_at(heap, words, other));
+  xmc_u32 number = xmc_fifo_of(heap, me, cls), other = number, take = 0, tries = XMC_OTHER_TRIES;
+  XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, number);
+  XMC_GLOBAL xmc_u64 *word;
+  xmc_u64 w, active;
   XMC_ROLLED
-  while (XMC_NO_YIELD(!take && xmc_word_available(w, cls)) && tries--)
-    take = xmc_place_try(xmc_word_at(heap, words, other), cls, &w);
+  while (XMC_NO_YIELD(!take && other != XMC_NONE && other != id) && tries--) {
+    active = xmc_load_relaxed64(&fifo->active);
+    other = xmc_active_id(active);
+    if (other == XMC_NONE || other == id)
+      continue;
+    word = xmc_word_at(heap, words, other);
+    w = xmc_load_relaxed64(word);
+    take = xmc_place_try(word, cls, &w);
+    if (!take &&
+        (xmc_word_class(w) != cls ||
+         (!xmc_word_free(w) && xmc_cas_relaxed64(word, w, w & ~XMC_WORD_WHERE) == w)) &&
+        xmc_cas_hint64(&fifo->active, active, xmc_active_next(active, id)) == active) {
+      other = id;
+      take = 1u;
+    }
+  }
   return xmc_claim_make(other, take);
 }
 

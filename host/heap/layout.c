@@ -66,7 +66,7 @@ static uint64_t fifo_share(uint32_t cls, int simt, int own, uint64_t bytes) {
   if (own && xmc_class_is_small(cls))
     return 96u * superblock;
   if (own)
-    pages = cls < XMC_CLASSES && bytes >> 20 < 3584u ? 140u : 84u;
+    pages = cls >= XMC_CLASSES ? 256u : bytes >> 20 < 3584u ? 140u : 84u;
   return pages * XMC_PAGE_BYTES;
 }
 
