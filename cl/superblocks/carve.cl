@@ -231,7 +231,7 @@ XMC_FN xmc_claim xmc_pages_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
     return xmc_claim_make(id, take);
   if (shared && slab)
     claim = xmc_slab_other(heap, me, words, cls, id);
-  if (xmc_claim_id(claim) == id) /* which is never 0, as it is a slab's */
+  if (claim && xmc_claim_id(claim) == id)
     return xmc_claim_make(id, take);
   if (claim && xmc_slab_undo(heap, words, cls, id, xmc_word_start(cls, count, take) | XMC_WORD_LISTED, take))
     return claim;
