@@ -213,7 +213,8 @@ XMC_HOT_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
 }
 
 /* Puts 2^order pages, which the caller took, into use as a Superblock of the class, or one page as a slab if the class is a
- * slab's: a claim of up to `want` of its blocks or places. `shared`: a place of another slab will do (xmc_slab_other). */
+ * slab's: a claim of up to `want` of its blocks or places. `shared`: a place of another slab will do, or the
+ * new one takes the seat of one that has none left (xmc_slab_other). */
 XMC_FN xmc_claim xmc_pages_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                                  xmc_u32 page, xmc_u32 order, xmc_seat seat, int shared) {
   xmc_u32 slab = cls >= XMC_CLASSES, blocks = slab ? cls - XMC_CLASSES : cls, count, take, scarce, words, map,

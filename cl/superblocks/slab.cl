@@ -79,9 +79,9 @@ XMC_FN xmc_claim xmc_slab_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
 /* Several slots share a FIFO of slabs in heaps with own places. Where it has no place left all of them make a slab, of which each needs one
  * place: so the first requests of a kernel would take most of a heap. Therefore who lost the seat of its new one, `id`, takes a place of
  * the slab that has it; if that one has none left, `id` takes the seat, and others take places of it. The claim is of one or the other, of `id`
- * with a mask that means nothing. 0: there is no FIFO or nothing in the seat, or others were faster each time. Each try has one winner, so that
- * n slots that share a FIFO are served in n tries. (Not by xmc_place_claim, which is in all programs and so without a loop, and
- * xmc_superblock_unlist, with which a malloc takes 42 registers instead of 40.) */
+ * with a mask that means nothing. 0: there is no FIFO, its seat has nothing or `id` already, or others were faster each time. A try fails
+ * because another one changed the word or the seat, mostly for good, so where n slots share a FIFO about 2 n tries serve all. (xmc_place_claim is in all programs
+ * and so has no loop; with xmc_superblock_unlist a malloc takes 42 registers instead of 40.) */
 #define XMC_OTHER_TRIES 32u
 XMC_FN xmc_claim xmc_slab_other(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                 xmc_u32 id) {
@@ -100,7 +100,7 @@ XMC_FN xmc_claim xmc_slab_other(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     take = xmc_place_try(word, cls, &w);
     if (!take &&
         (xmc_word_class(w) != cls ||
-         (!xmc_word_free(w) && xmc_cas_relaxed64(word, w, w & ~XMC_WORD_WHERE) == w)) &&
+         (!xmc_word_available(w, cls) && xmc_cas_relaxed64(word, w, w & ~XMC_WORD_WHERE) == w)) &&
         xmc_cas_hint64(&fifo->active, active, xmc_active_next(active, id)) == active) {
       other = id;
       take = 1u;
