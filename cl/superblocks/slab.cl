@@ -80,7 +80,7 @@ XMC_FN xmc_claim xmc_slab_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
  * place: so the first requests of a kernel would take most of a heap. Therefore who lost the seat of its new one, `id`, takes a place of
  * the slab that has it; if that one has none left, `id` takes the seat, and others take places of it. The claim is of one or the other, of `id`
  * with a mask that means nothing. 0: there is no FIFO, its seat has nothing or `id` already, or others were faster each time. A try
- * fails because another one took a place, or cleared the word's bits or took the seat before it: so where n slots share a FIFO about 2 n tries
+ * fails because another one took a place, or cleared the listed bit or took the seat before it: so where n slots share a FIFO about 2 n tries
  * serve all. (xmc_place_claim is in all programs and so has no loop; with xmc_superblock_unlist a malloc takes 42 registers instead of 40.) */
 #define XMC_OTHER_TRIES 32u
 XMC_FN xmc_claim xmc_slab_other(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
