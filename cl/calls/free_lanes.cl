@@ -50,7 +50,7 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
     old = xmc_or_hint64_fast(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
     fifos = xmc_fixed_fifos(heap, place.cls);
     fifo = xmc_fifos_first(fifos) + xmc_slot_hint(me, xmc_fifos_count(fifos));
-    own = xmc_fifos_own(fifos) + (xmc_fifos_are_many(fifos) ? XMC_OWN_SEAT : 0u);
+    own = xmc_fifos_own(fifos);
     xmc_load_row_fast(&xmc_fifo_number(heap, fifo)->active, &active, &hint, &partly);
     if (!xmc_fifos_count(fifos)) {
       fifo = XMC_NONE;

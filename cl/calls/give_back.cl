@@ -68,9 +68,9 @@ XMC_FN xmc_u32 xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32
 }
 
 /* All blocks of a Superblock that nobody answered for were released together, and that retired it; used: its word before,
- * fifo, hint, own, active: of its class here; `own` has XMC_OWN_SEAT set as well where FIFOs are many. It becomes the active one here if there is none. Else it goes back; and it always
- * does if it has four pages or more or, in a heap of less than XMC_MANY_PAGES, is not of a slab (the seats of all FIFOs together could hold much of the
- * heap), or if the slot has a place of its own, where it finds the memory again, and shares its FIFO. Returns XMC_NONE or, with XMC_NO_YIELDS, what the
+ * fifo, hint, own, active: of its class here. It becomes the active one here if there is none. Else it goes back; and it always does if it has
+ * four pages or more or, in a heap of less than XMC_MANY_PAGES, is not of a slab (the seats of all FIFOs together could hold much of the
+ * heap), or if the slot has a place of its own, where it finds the memory again. Returns XMC_NONE or, with XMC_NO_YIELDS, what the
  * caller must settle, of the class *which_cls with the word *now. */
 XMC_FN xmc_u32 xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
                                        xmc_u32 *which_cls, xmc_u32 id, xmc_u64 used, xmc_u32 fifo,
@@ -78,10 +78,10 @@ XMC_FN xmc_u32 xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc
   XMC_AFRESH64(heap);
   xmc_u32 cls = *which_cls;
   own = XMC_OWN_PLACES ? own : 0;
-  if (xmc_active_id(active) != XMC_NONE || xmc_class_is_wide(cls) || (own && !(own & XMC_OWN_SEAT)) ||
+  if (xmc_active_id(active) != XMC_NONE || xmc_class_is_wide(cls) || own ||
       (!xmc_class_is_small(cls) && xmc_heap_present(heap) < XMC_MANY_PAGES)) {
     *which_cls = xmc_slab_class(cls);
-    return xmc_superblock_gone(heap, me, words, cls, id, fifo, hint, own & ~XMC_OWN_SEAT, now);
+    return xmc_superblock_gone(heap, me, words, cls, id, fifo, hint, own, now);
   }
   *now = used | xmc_count_mask(xmc_word_count(used)) | XMC_WORD_LISTED | XMC_WORD_SEATED;
   if (xmc_cas_hint64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, *now) != XMC_WORD_RETIRED)

@@ -33,12 +33,6 @@
 #define XMC_OWN_PLACES XMC_SIMT
 #endif
 XMC_FN xmc_u32 xmc_fifos_own(xmc_u64 entry) { return XMC_OWN_PLACES ? (xmc_u32)(entry >> 53) << 6 : 0; }
-#define XMC_OWN_SEAT 1u /* beside a number of slots, which is a multiple of 64: xmc_fifos_are_many */
-/* Has the class a FIFO for nearly each slot that has places of its own? Then a slot finds in the seat what it gave back. With fewer FIFOs it
- * would meet others there. */
-XMC_FN int xmc_fifos_are_many(xmc_u64 entry) {
-  return 8u * xmc_fifos_count(entry) >= 7u * xmc_fifos_own(entry);
-}
 XMC_FN xmc_u32 xmc_own_slots(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
   return xmc_fifos_own(xmc_heap_fifos(heap, cls));
 }
