@@ -299,10 +299,12 @@ XMC_FN int xmc_index_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order) 
   XMC_AFRESH64(heap);
   xmc_u32 spans = xmc_heap_present_spans(heap), span = (xmc_u32)xmc_load_relaxed64(&heap->failed_requests);
   xmc_u32 left = spans < XMC_SWEEP_SPANS ? spans : XMC_SWEEP_SPANS, level, found = 0, orders, i, known;
+  xmc_u64 word;
   span = (xmc_any_number(me) + span * XMC_SWEEP_SPANS) % spans;
   XMC_ROLLED
   for (; left > 0 && !found; left--) {
-    orders = xmc_orders_gained(xmc_load_relaxed64(xmc_span_word(heap, span)), 0);
+    word = xmc_load_relaxed64(xmc_span_word(heap, span));
+    orders = word ? xmc_orders_gained(word, 0) : 0;
     found |= orders >> order & 1u;
     XMC_ROLLED
     for (level = 0; level < XMC_INDEX_LEVELS && orders; level++) {
