@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels that the host library runs on a heap. */
+/* Kernels that the host library runs to make a heap empty: first xmc_init, then xmc_init_done. */
 #include "xmalloc.cl"
 #include "superblocks/init.cl"
 

@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* XMalloc for OpenCL: malloc and free for kernels. Include this file.
  *
- * A heap comes from the host (xmcCreateHeap in xmalloc.h) as a kernel argument `__global xmcHeap *heap`.
+ * The host creates a heap (xmcCreateHeap in xmalloc.h) and passes it as a kernel argument `__global xmcHeap *heap`. Sizes and alignments
+ * are in bytes. A block starts at a multiple of 16 bytes; it lives, also across launches, until it is freed or the heap is reset. No call
+ * waits for another work-item, except that the collective functions contain barriers. What else holds for all functions:
  *
- * All functions but the collective ones may be called by any work-item, from any control flow, in any
- * ND-range (convergence: any lanes). xmcMalloc acquires and xmcFree releases at device scope: what a
- * work-item wrote before it freed a block is ordered before what the block's next owner does. No call
- * waits for another work-item, except that the collective ones contain barriers. Blocks live until they are
- * freed or the heap is reset, across launches.
+ * - Convergence: any lanes, from any control flow, in any ND-range; every work-item of a group must call the collective functions.
+ * - Memory order: an allocation acquires and a free releases, at device scope. What a work-item wrote before it freed a block is
+ *   ordered before what the next owner of the block does.
+ * - If `heap` is NULL or of another kind than the program was built for, requests return NULL, frees do nothing, nothing is counted.
+ * - Cost: while there is room, a request or free of up to 8 KiB takes the same number of steps whatever the heap's size and however
+ *   many blocks live. Two things take longer in larger heaps: a request that finds no room, because it searches before it returns NULL,
+ *   and a block of more than 64 pages of 16 KiB, because its run of free pages is searched for from the heap's start.
  *
- * Sizes are in bytes. A block is aligned to 16 bytes at least. A request or free of up to 8 KiB takes the same
- * number of steps whatever the heap's size and however many blocks live, as long as there is room. Two things
- * take longer in larger heaps: a request that finds no room, because it searches before it returns NULL, and a block of
- * more than 64 pages of 16 KiB, because its run of free pages is searched for from the heap's start.
- *
- * Bad frees (of a pointer that is not the start of a live block) change nothing and are counted, with two limits:
- *   - Once a freed block is handed out again its address is a good pointer, and a second free by its former owner
- *     frees the new owner's block. It is the new owner's own free that is counted then. Debug heaps do not tell the
- *     two apart either; they find what was written through the stale pointer before (XMC_HEAP_DEBUG 2).
- *   - A free looks up in the page map what begins at the pointer and then releases it by one atomic. If the block
- *     was free already, and in between other work-items give its page back and fill it with blocks of another
- *     size, the release may hit one of those, uncounted. To read the state word again before the release would close
- *     this window, and would cost each good free one more access that has to be waited for.
+ * A bad free (of a pointer that is not the start of a live block) changes nothing and is counted, with two limits:
+ * - If the block's memory was handed out again after the free, the pointer is valid again, and a second free by the former owner frees
+ *   the new owner's block; the new owner's own free is the one that is counted then. Debug heaps cannot tell the two frees apart either,
+ *   but they find what was written through the stale pointer before the memory was handed out again (XMC_HEAP_DEBUG 2).
+ * - A free looks up in the page map which block starts at the pointer, and then releases the block by one atomic. If the block was free
+ *   already, and others return its page and fill it with blocks of another size between these steps, the release may free one of those,
+ *   uncounted. A second read of the state word before the release would close this window, but each valid free would wait for it.
  */
 #ifndef XMC_XMALLOC_CL
 #define XMC_XMALLOC_CL
@@ -29,7 +27,7 @@
 #include "platform/platform.h"
 #include "papers/compartment.cl"
 
-#if XMC_DEBUG /* the public names are those of debug.cl, which wrap these */
+#if XMC_DEBUG /* the public names belong to the functions of debug.cl, which wrap these */
 #define xmcMalloc xmc_plain_malloc
 #define xmcFree xmc_plain_free
 #define xmcUsableSize xmc_plain_usable_size
@@ -38,8 +36,8 @@
 #define xmcAlignedAlloc xmc_plain_aligned_alloc
 #endif
 
-/* A block for 0 < size <= XMC_MAX_CLASS_BYTES of class cls; a failure is the caller's to count. It reads the view itself: handed over
- * to a called function, the view would be written to the stack and read back in other pieces, for which CPUs wait. */
+/* Returns a block of class cls for 0 < size <= XMC_MAX_CLASS_BYTES, or NULL, a failure that the caller must count. It reads the view
+ * itself: a view passed to a called function would be written to the stack and read back in other pieces, for which CPUs wait. */
 XMC_FN XMC_GLOBAL char *xmc_small_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 size) {
   xmc_view view;
   xmc_view_read(heap, cls, &view);
@@ -51,8 +49,8 @@ XMC_FN XMC_GLOBAL char *xmc_small_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, x
   return xmc_class_malloc(heap, me, view, cls);
 }
 
-/* A block of any size of a heap that is ours; NULL for size 0. A failure is the caller's to count: nothing below a public
- * call asks for a work-item's id, so that PoCL keeps this one a call (platform.h). */
+/* Returns a block of any size; NULL for size 0 or another kind of heap; NULL if there is no room, a failure that the caller must count:
+ * that needs the work-item's id, for which only public calls ask, since PoCL would inline this function if it did (platform.h). */
 XMC_COLD_FN XMC_GLOBAL char *xmc_any_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t size) {
   xmc_u32 cls;
   if (!xmc_heap_is_ours(heap))
@@ -64,7 +62,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_any_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
 }
 
 #if !XMC_SIMT
-/* What xmc_malloc_alone calls for a request that the active Superblock does not serve: it begins anew. */
+/* Serves a request that xmc_malloc_alone could not serve from the active Superblock, from the start. Counts a failure. */
 XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
   XMC_GLOBAL char *block = 0;
   xmc_u32 cls;
@@ -79,8 +77,8 @@ XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
   return block;
 }
 
-/* The whole of xmcMalloc where each work-item is served alone. The active Superblock serves most requests, and what does so needs few
- * registers as a function by itself. */
+/* All of xmcMalloc on devices where each work-item is served alone. The active Superblock serves most requests; the code for that is a
+ * function of its own, without the rest, because it then needs few registers. */
 XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
   XMC_GLOBAL char *block = 0;
   if (heap && size - 1u < XMC_MAX_CLASS_BYTES)
@@ -88,14 +86,14 @@ XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   return block ? block : xmc_malloc_rest(heap, me, id, size);
 }
 
-/* What a kernel calls, for one work-item after the other: platform.h, XMC_SCALAR_FN. */
+/* Kernels call this function; it serves one work-item after the other (XMC_SCALAR_FN in platform.h). */
 XMC_SCALAR_FN XMC_GLOBAL char *xmc_malloc_scalar(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id,
                                                  size_t size) {
   return xmc_malloc_alone(heap, me, id, size);
 }
 #endif
 
-/* The whole of xmcMalloc */
+/* All of xmcMalloc, on every device */
 XMC_REST_FN XMC_GLOBAL char *xmc_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   XMC_GLOBAL char *block = 0;
 #if XMC_SIMT
@@ -106,7 +104,7 @@ XMC_REST_FN XMC_GLOBAL char *xmc_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
     cls = xmc_class_of((xmc_u32)size);
     block = xmc_small_malloc(heap, xmc_caller(), cls, (xmc_u32)size);
   }
-  /* `small` says again that the size is not 0, which so need not be kept. */
+  /* If `small` is set the size is not 0; testing `small` first means that `size` need not stay in a register. */
   if (!block && (small || size > 0) && xmc_heap_is_ours(heap)) {
     if (!small)
       block = xmc_pages_malloc(heap, xmc_caller(), size, 1);
@@ -119,8 +117,10 @@ XMC_REST_FN XMC_GLOBAL char *xmc_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   return block;
 }
 
-/* Allocates `size` bytes. Returns NULL for size 0, and NULL when no room is left, which is counted (see
- * xmc_heap_stats). Paper 2011, figure 4. */
+/* Allocates `size` bytes, not initialised, at a multiple of 16 bytes. Returns the block. Returns NULL for size 0, which is no failure,
+ * and NULL if no room is left or `size` is larger than the heap, which is counted (failed_requests in xmc_heap_stats). Convergence: any
+ * lanes. Memory order: acquire. Cost: mostly one compare-and-swap on the state word of a Superblock; on GPUs, lanes of a sub-group that
+ * ask for the same size class at the same time share it. Paper 2011, figure 4. */
 #if XMC_SHORT_WAY
 XMC_SHORT_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   XMC_GLOBAL char *block = 0;
@@ -135,12 +135,12 @@ XMC_SHORT_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) 
 }
 #endif
 
-/* The whole of xmcFree */
+/* All of xmcFree */
 XMC_HOT_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr) {
   xmc_map_view view;
   xmc_place place;
   if (!XMC_GEOMETRY)
-    xmc_map_view_read(heap, &view); /* while the pointer may be on its way */
+    xmc_map_view_read(heap, &view); /* before the test of `ptr`, which may not be loaded yet */
   if (!ptr || !heap)
     return;
   if (XMC_GEOMETRY)
@@ -149,19 +149,23 @@ XMC_HOT_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL 
     xmc_class_free(heap, me, view.words, place);
 }
 
-/* As xmc_malloc_scalar. */
+/* Kernels call this function, for the same reason as xmc_malloc_scalar. */
 XMC_SCALAR_FN void xmc_block_free_scalar(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr) {
   xmc_block_free(heap, me, ptr);
 }
 
-/* Frees a block. NULL is a no-op. A pointer that is not the start of a live block (outside the arena, inside a
- * block, freed before) changes nothing and is counted, in every build; the head of this file names the two limits. */
+/* Frees the block at `ptr`; if `ptr` is NULL nothing happens. A pointer that is not the start of a live block (outside the arena, inside
+ * a block, freed before) changes nothing and is counted (invalid_frees or double_frees), in every build; the head of this file names two
+ * limits. Convergence: any lanes. Memory order: release. Cost: mostly one load of the page map and one fetch-or on the state word of a
+ * Superblock; on GPUs, lanes of a sub-group whose blocks are of the same Superblock share the fetch-or. */
 XMC_SHORT_API void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   XMC_OWN(heap);
   xmc_block_free_scalar(heap, xmc_caller(), ptr);
 }
 
-/* Bytes that may be used at ptr, at least what was asked for; 0 if ptr is no block of this heap. */
+/* Returns how many bytes may be used at `ptr`: at least the size that was requested, usually the block size of its class. Returns 0 if
+ * `ptr` is NULL or is not the start of a live block of this heap. It changes and counts nothing, and what it returns for a block that
+ * another work-item frees at the same time means nothing. Convergence: any lanes. Memory order: relaxed loads only. Cost: a few loads. */
 XMC_API size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   xmc_place place;
   xmc_u64 word;
@@ -181,7 +185,8 @@ XMC_API size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   return (word >> place.bit & 1u) ? 0 : xmc_class_bytes(place.cls);
 }
 
-/* Allocates count * size bytes, all zero. NULL, counted, if the product overflows. */
+/* Allocates count * size bytes and sets them to 0 by plain stores. Returns the block; NULL if the product is 0; NULL, a failed request,
+ * if it overflows size_t or no room is left. Convergence: any lanes. Memory order: acquire. Cost: xmcMalloc's and that of the stores. */
 XMC_LARGE_API XMC_GLOBAL void *xmcCalloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t size) {
   size_t bytes = count * size, i;
   XMC_GLOBAL xmc_u64 *block;
@@ -192,12 +197,12 @@ XMC_LARGE_API XMC_GLOBAL void *xmcCalloc(XMC_GLOBAL xmcHeap *heap, size_t count,
   }
   block = (XMC_GLOBAL xmc_u64 *)xmcMalloc(heap, bytes);
   if (block)
-    for (i = 0; i < (bytes + 7u) / 8u; i++) /* blocks are multiples of 8 */
+    for (i = 0; i < (bytes + 7u) / 8u; i++) /* the size of a block is a multiple of 8 bytes */
       block[i] = 0;
   return block;
 }
 
-/* Makes a block of whole pages, of `old` bytes, one of `size` bytes where it is; 0 if it cannot be. */
+/* Changes the size of a block of whole pages in place, from `old` to `size` bytes. Returns 1, or 0 if that is not possible. */
 XMC_FN int xmc_pages_resize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t old, size_t size) {
   xmc_u32 page, had = (xmc_u32)(old >> XMC_PAGE_SHIFT), pages;
   if (size > xmc_data_bytes(heap))
@@ -207,7 +212,8 @@ XMC_FN int xmc_pages_resize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size
   return pages == had || xmc_memoryblock_resize(heap, page, had, pages);
 }
 
-/* A block's contents in a new block of `size` bytes, or where they are; NULL if there is no room. `old`: its usable bytes */
+/* Returns a block of `size` bytes with the contents of the block at ptr, of which `old` bytes are usable: the same block if it can stay,
+ * or a new one, to which the contents are copied; the caller must then free the old one. Returns NULL if there is no room. */
 XMC_HOT_FN XMC_GLOBAL void *xmc_move_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr,
                                            size_t old, size_t size) {
   XMC_GLOBAL xmc_u64 *from = (XMC_GLOBAL xmc_u64 *)ptr, *to;
@@ -217,7 +223,7 @@ XMC_HOT_FN XMC_GLOBAL void *xmc_move_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
             : size <= old && size > old / 2u)
     return ptr;
   to = (XMC_GLOBAL xmc_u64 *)xmc_any_malloc(heap, me, size);
-  if (!to) { /* a smaller one was only to save room */
+  if (!to) { /* no room: a block that need not grow stays, since a smaller one was only to save room */
     if (pages && size <= old)
       xmc_pages_resize(heap, ptr, old, size);
     return size <= old ? ptr : 0;
@@ -227,10 +233,11 @@ XMC_HOT_FN XMC_GLOBAL void *xmc_move_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
   return to;
 }
 
-/* Changes a block's size, contents kept up to the smaller one; the address may change. A block of whole pages (over 8 KiB) grows
- * where it is if the pages behind it are free, and gives back those that it no longer needs. NULL for ptr
- * allocates; size 0 frees and returns NULL. On failure NULL, and the old block stays as it was. A ptr
- * that is no block of this heap is counted as an invalid free. */
+/* Changes the size of the block at `ptr` to `size` bytes and returns it; its address may change. The contents are kept up to the smaller
+ * of the two sizes. If `ptr` is NULL the call allocates; if `size` is 0 it frees and returns NULL. A block of whole pages (over 8 KiB)
+ * grows in place if the pages behind it are free, and returns pages it no longer needs. If there is no room to grow, the call returns
+ * NULL, counts a failed request, and leaves the old block as it was. If `ptr` is not the start of a live block, it returns NULL and
+ * counts a bad free. Convergence: any lanes. Memory order: acquire and release. Cost: if it moves, malloc, copy and free. */
 XMC_LARGE_API XMC_GLOBAL void *xmcRealloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t size) {
   XMC_GLOBAL void *to = 0;
   size_t old;
@@ -238,18 +245,19 @@ XMC_LARGE_API XMC_GLOBAL void *xmcRealloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL v
   if (!XMC_SIMT && !ptr)
     return xmcMalloc(heap, size);
   old = size > 0 && ptr ? xmcUsableSize(heap, ptr) : 0;
-  if (old || !ptr) /* on GPUs one malloc serves both: compilers copy it to each place */
+  if (old || !ptr) /* on GPUs one malloc for both cases: compilers copy it to each place that calls */
     to = xmc_move_block(heap, xmc_caller(), ptr, old, size);
   if (!to && (old || !ptr)) {
     if (size > 0 && xmc_heap_is_ours(heap))
       xmc_count_failure(heap, size);
   } else if (ptr && to != ptr) {
-    xmcFree(heap, ptr); /* what is no block is counted */
+    xmcFree(heap, ptr); /* which counts a bad free if ptr is no block */
   }
   return to;
 }
 
-/* A block of a class whose Basicblocks are at multiples of `alignment`, from 32 to 8,192; or a run of pages; or NULL */
+/* Returns a block at a multiple of `alignment`, a power of two from 32 on: of a class whose Basicblocks all are at such addresses, if
+ * size and alignment are at most 8 KiB, or else a run of pages; or NULL, a failure that the caller must count. */
 XMC_COLD_FN XMC_GLOBAL char *xmc_aligned_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t alignment,
                                                 size_t size) {
   XMC_GLOBAL char *block = 0;
@@ -259,19 +267,21 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_aligned_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u3
       !((size_t)xmc_page_address(heap, 0) & (alignment - 1u))) {
     cls = xmc_class_of((xmc_u32)(size < alignment ? alignment : size));
     while (xmc_class_bytes(cls) & (alignment - 1u))
-      cls++; /* ends at 8 KiB at the latest */
+      cls++; /* ends at the class of 8 KiB at the latest */
     xmc_view_read(heap, cls, &view);
     block = xmc_class_malloc(heap, me, view, cls);
     if (block && !((size_t)block & (alignment - 1u)))
       return block;
-    if (block) /* the last resort found one of the next classes only */
+    if (block) /* the last resort found a block only in one of the next classes */
       xmc_block_free(heap, me, block);
   }
   return xmc_pages_malloc(heap, me, size, alignment);
 }
 
-/* Allocates `size` bytes at a multiple of `alignment`, a power of two up to the arena's size; NULL,
- * counted, for any other. Alignments beyond a page are of addresses on this device, at this launch. */
+/* Allocates `size` bytes, not initialised, at an address that is a multiple of `alignment` bytes, a power of two up to the arena's size.
+ * Returns the block; NULL for size 0; NULL, counted as a failed request, if no room is left or for any other alignment. The alignment is
+ * that of the address on this device in this launch; a heap that was loaded from a file or has grown may refuse alignments above 16.
+ * Convergence: any lanes. Memory order: acquire. Cost: that of xmcMalloc; alignments above 8 KiB take whole pages. */
 XMC_LARGE_API XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignment, size_t size) {
   XMC_GLOBAL char *block = 0;
   int is_power = alignment != 0 && alignment >> xmc_lowest64(alignment) == 1u;
@@ -288,7 +298,7 @@ XMC_LARGE_API XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t 
 }
 
 #if XMC_DEBUG || XMC_TRACE
-#include "calls/debug_header.h" /* here, for both: programs get each file once (cmake/EmbedSource.cmake) */
+#include "calls/debug_header.h" /* here, because both use it and programs get each file once (cmake/EmbedSource.cmake) */
 #endif
 #if XMC_DEBUG
 #undef xmcMalloc

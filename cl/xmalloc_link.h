@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Declarations of the kernels' functions, for objects that are linked with the device library instead of including it: of
- * OpenCL C, C++ for OpenCL, and C++ for SPIR-V (HIP, SYCL). The host links by xmcLinkProgram, a toolchain with the modules
- * that are installed beside this file (include/guides/plug-in.md).
+/* Declarations of the functions that kernels call, for objects that are linked with the device library instead of including it. The
+ * objects may be in OpenCL C, C++ for OpenCL, or C++ for SPIR-V (HIP, SYCL). A host program links them by xmcLinkProgram; a toolchain
+ * links them with the modules that are installed beside this file (include/guides/plug-in.md).
  *
- * What each function does is said where it is defined: cl/xmalloc.cl, cl/calls, cl/regions, and include/README.md.
+ * Each function is documented where it is defined (cl/xmalloc.cl, cl/calls, cl/regions), and in include/README.md.
  */
 #ifndef XMC_XMALLOC_LINK_H
 #define XMC_XMALLOC_LINK_H
@@ -13,7 +13,7 @@
 
 #if defined(__OPENCL_C_VERSION__) || defined(__OPENCL_CPP_VERSION__)
 #include "layout/arena.h"
-#undef xmcHeap /* the name says nothing of debug levels and coalescing here: those are the library's */
+#undef xmcHeap /* plain here: debug level and coalescing, which the name would hold (arena.h), are those of the library */
 #define XMC_LINK_GLOBAL __global
 #define XMC_LINK_LOCAL __local
 typedef ulong xmcRef;
@@ -32,7 +32,7 @@ typedef xmcRef xmcRegion;
 extern "C" {
 #endif
 
-/* Local memory for the work-group calls, as large as any device needs it */
+/* Local memory for the work-group calls: as many bytes as they take on the device that needs most */
 typedef struct xmcGroupScratch {
   xmcRef of[1024];
   unsigned char cls[1024];
@@ -52,7 +52,7 @@ XMC_LINK_GLOBAL void *xmcMallocWorkGroup(XMC_LINK_GLOBAL xmcHeap *heap, size_t s
                                          XMC_LINK_LOCAL xmcGroupScratch *scratch);
 void xmcFreeWorkGroup(XMC_LINK_GLOBAL xmcHeap *heap, XMC_LINK_GLOBAL void *ptr,
                       XMC_LINK_LOCAL xmcGroupScratch *scratch);
-/* These two where the device has sub-groups (XMC_HEAP_SUB_GROUPS) */
+/* These two exist only if the device has sub-groups (XMC_HEAP_SUB_GROUPS). */
 XMC_LINK_GLOBAL void *xmcMallocSubGroup(XMC_LINK_GLOBAL xmcHeap *heap, size_t size);
 void xmcFreeSubGroup(XMC_LINK_GLOBAL xmcHeap *heap, XMC_LINK_GLOBAL void *ptr);
 
@@ -78,7 +78,7 @@ xmcRef xmcLoadRef(volatile XMC_LINK_GLOBAL const xmcRef *place);
 xmcRef xmcExchangeRef(volatile XMC_LINK_GLOBAL xmcRef *place, xmcRef ref);
 xmcRef xmcCompareExchangeRef(volatile XMC_LINK_GLOBAL xmcRef *place, xmcRef expected, xmcRef desired);
 
-/* On the default heap: linked with XMC_LINK_DEFAULT_HEAP, or with the module xmalloc-std */
+/* These use the default heap. The program must be linked with XMC_LINK_DEFAULT_HEAP, or with the module xmalloc-std. */
 XMC_LINK_GLOBAL xmcHeap *xmcDefaultHeap(void);
 XMC_LINK_GLOBAL void *xmcMallocDefault(size_t size);
 void xmcFreeDefault(XMC_LINK_GLOBAL void *ptr);

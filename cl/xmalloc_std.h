@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The C library's names for the default heap. Include it after everything that declares such names itself.
- * Pointers may be generic or __global ones; what is returned is __global.
+/* The C library's names (malloc, free and so on) as macros for the default heap. Include this file after all that declares such names.
+ * Pointer arguments may be generic or __global; the pointers that are returned are __global.
  */
 #ifndef XMC_XMALLOC_STD_H
 #define XMC_XMALLOC_STD_H

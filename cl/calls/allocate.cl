@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks: from a request for n Basicblocks of a class, or for a run of pages, to memory, and back.
+/* Addresses of blocks, Memoryblocks, and releases: from a claimed bit or run of pages to its address, and from a pointer back to them.
  *
  *   pointer -> page -> page map: class, first page -> Superblock, bit      one load, then arithmetic
  *
- * Everything a release needs is outside user memory; what a user overruns is the user's own.
+ * Everything that a release reads is outside the users' blocks, so a user who writes beyond a block damages users' data only.
  */
 #ifndef XMC_ALLOCATE_CL
 #define XMC_ALLOCATE_CL
 #include "../pages/long_run.cl"
 #include "../pressure/reclaim.cl"
 
-/* `data`: of the view */
+/* The address of block `bit` of Superblock `id`. `data`: that field of the view (xmc_view). */
 XMC_FN XMC_GLOBAL char *xmc_block_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 data, xmc_u32 cls, xmc_u32 id,
                                      xmc_u32 bit) {
   return (XMC_GLOBAL char *)heap + ((xmc_u64)data << 4) + ((xmc_u64)xmc_id_page(id) << XMC_PAGE_SHIFT) +
@@ -21,7 +21,7 @@ XMC_HOT_FN XMC_GLOBAL char *xmc_block_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 
   return xmc_block_at(heap, (xmc_u32)(xmc_heap_data(heap) >> 4), cls, id, bit);
 }
 
-/* Makes a claimed run a Memoryblock. */
+/* Makes a run of pages, which the caller claimed, a Memoryblock: writes its entries of the page map and its state word. */
 XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
   if (XMC_DEBUG)
     xmc_debug_remember(heap, page, pages, XMC_CLASS_MEMORYBLOCK, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
@@ -30,9 +30,10 @@ XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u3
   xmc_store_relaxed64(xmc_page_entry(heap, page), XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
 }
 
-/* A run of pages as one block, its address a multiple of `align` pages (a power of two) if that of page 0 is one of a
- * page. Returns the page or XMC_NONE. `anywhere` as for xmc_run_claim. Until the ends go back nobody sees them: a search that others make
- * meanwhile must know. */
+/* Claims a run of pages for one block whose address is a multiple of `align` pages (a power of two), provided that the address of page
+ * 0 is a multiple of a page. Returns the first page, or XMC_NONE. `anywhere` as for xmc_run_claim. It claims align - 1 pages more and
+ * returns the ends. Meanwhile it counts itself in flux if room was ever scarce, because no other search can see the ends until they are
+ * returned. */
 XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align,
                                      xmc_u32 anywhere) {
   xmc_u32 want = pages + align - 1u, page = XMC_NONE, first = XMC_NONE, span = 0;
@@ -50,7 +51,7 @@ XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u
   if (page != XMC_NONE) {
     first = (xmc_u32)((xmc_u64)(size_t)xmc_page_address(heap, page) >> XMC_PAGE_SHIFT);
     first = page + ((0u - first) & (align - 1u));
-    if (first > page) /* the ends go back */
+    if (first > page) /* the ends are returned */
       xmc_run_release(heap, page, first - page);
     if (page + want > first + pages)
       xmc_run_release(heap, first + pages, page + want - (first + pages));
@@ -60,20 +61,20 @@ XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u
   return first;
 }
 
-/* Where a pointer leads. */
+/* What the page map says of a pointer (xmc_find) */
 typedef struct xmc_place {
-  xmc_u32 cls;  /* class, XMC_CLASS_MEMORYBLOCK, or XMC_CLASS_NONE: no block begins there */
+  xmc_u32 cls;  /* a size class, XMC_CLASS_MEMORYBLOCK, or another one: no block begins there */
   xmc_u32 id;   /* of the Superblock; of row 0 for a Memoryblock */
   xmc_u32 bit;  /* of the Basicblock */
   xmc_u32 rest; /* bytes from the start of the block */
 } xmc_place;
 
-/* What a release needs of the header, read at once. (Structures go by pointer: for those that functions
- * return, LLVM makes what Oclgrind lacks.) */
+/* The fields of the header that a release needs, read at once. (Functions fill structures by pointer, because where they return them
+ * LLVM makes instructions that Oclgrind lacks.) */
 typedef struct xmc_map_view {
   int ours;
   xmc_u64 data;
-  xmc_u32 words; /* where they begin, in words from the arena's start */
+  xmc_u32 words; /* where the state words begin, in 8 bytes from the arena's start */
   xmc_u64 map;   /* page_map, and pages above it */
 } xmc_map_view;
 XMC_FN void xmc_map_view_read(XMC_GLOBAL xmcHeap *heap, xmc_map_view *view) {
@@ -90,15 +91,17 @@ XMC_FN void xmc_map_view_read(XMC_GLOBAL xmcHeap *heap, xmc_map_view *view) {
 #endif
 }
 
-/* 1: a Basicblock begins there. */
+/* Looks up which block begins at ptr. Returns 1 if a Basicblock does, and *place names it; whether it is free is not looked at. Else
+ * returns 0: a Memoryblock begins there if *place has its class and rest 0, and in a Basicblock `rest` says how far behind its start
+ * ptr is. */
 XMC_FN int xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL const void *ptr,
                     xmc_place *place) {
   xmc_u64 offset = (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap) - view.data;
   xmc_u64 page = offset >> XMC_PAGE_SHIFT;
   int inside = (XMC_LOOKS_FIRST || view.ours) & (page < view.map >> 32);
   xmc_u64 at = (view.map & 0xffffffffu) + 8u * page;
-  /* On GPUs no branch before the access: the header's first word is read in place of an entry that does not exist. CPUs have a branch,
-   * which they predict, so that the access need not wait for the header. */
+  /* On GPUs there is no branch before the access: if there is no entry, the header's first word is read in its place. On CPUs there is
+   * a branch, which they predict, so that the access need not wait for the header. */
   xmc_u64 entry =
       XMC_SIMT || inside
           ? xmc_load_relaxed64((XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + (inside ? at : 0)))
@@ -107,7 +110,7 @@ XMC_FN int xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL cons
   xmc_u32 low = (XMC_LOOKS_FIRST ? inside & view.ours : inside) ? (xmc_u32)entry : XMC_MAP_NONE;
   xmc_u32 back = xmc_map_back(low), block;
   xmc_u32 inverse = xmc_map_inverse(entry);
-  XMC_AFRESH(inverse); /* else it is multiplied in 64 bits */
+  XMC_AFRESH(inverse); /* without this it is multiplied in 64 bits */
   place->rest = ((xmc_u32)offset & (XMC_PAGE_BYTES - 1u)) + (back << XMC_PAGE_SHIFT);
   n = xmc_class_divide(place->rest, inverse);
   block = (xmc_u32)(n >> 32);
@@ -132,7 +135,7 @@ XMC_FN int xmc_find_block(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr, 
   return xmc_find(heap, view, ptr, place);
 }
 
-/* The page of the Memoryblock that begins there, or XMC_NONE */
+/* The first page of the Memoryblock that begins at `place`, or XMC_NONE */
 XMC_FN xmc_u32 xmc_memoryblock_page(xmc_place place) {
   return place.rest == 0 && place.cls == XMC_CLASS_MEMORYBLOCK ? xmc_id_page(place.id) : XMC_NONE;
 }
@@ -141,7 +144,7 @@ XMC_FN xmc_u64 xmc_arena_offset(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void 
   return (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap);
 }
 
-/* Bad frees: counted by kind, the first one kept; nothing else changes. */
+/* Bad frees and failed requests are counted by kind, and the first one of each kind is recorded; nothing else changes. */
 XMC_COLD_FN void xmc_count_double_free(XMC_GLOBAL xmcHeap *heap, xmc_u64 offset, xmc_u32 times) {
   xmc_add_relaxed64(&heap->double_frees, times);
   xmc_cas_relaxed64(&heap->first_double_free, 0, offset + 1u);
@@ -152,7 +155,7 @@ XMC_FN void xmc_count_invalid_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const vo
 }
 XMC_COLD_FN void xmc_count_failure_of(XMC_GLOBAL xmcHeap *heap, size_t size, xmc_u64 id) {
   xmc_add_relaxed64(&heap->failed_requests, 1);
-  /* No heap has more; a sum with such numbers would say nothing. */
+  /* No heap has room for more, and a sum with such sizes would say nothing. */
   if (size <= (xmc_u64)XMC_MAX_PAGES << XMC_PAGE_SHIFT)
     xmc_add_relaxed64(&heap->failed_bytes, (xmc_u64)size);
   if (xmc_cas_relaxed64(&heap->first_failure_size, 0, (xmc_u64)size) == 0)
@@ -162,16 +165,17 @@ XMC_FN void xmc_count_failure(XMC_GLOBAL xmcHeap *heap, size_t size) {
   xmc_count_failure_of(heap, size, xmc_work_item());
 }
 
-/* Gives a listed Superblock back if it is still wholly free; w is its word as last seen. Returns XMC_NONE, or
- * the slab that the caller must answer for now. */
+/* Retires a listed Superblock if it is still wholly free, and gives its memory back; w is its word as last seen. Returns XMC_NONE, or
+ * the id of the slab whose listed duty the caller has now. */
 XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                       xmc_u32 id, xmc_u64 w) {
   w = xmc_superblock_retire(xmc_word_at(heap, words, id), cls, w);
   return w ? xmc_give_back(heap, me, words, cls, id) : XMC_NONE;
 }
 
-/* True if the release is complete: the word was listed and not watched, none of `bits` was free before or freed twice, and the Superblock need
- * not be returned now. old: the word before the release. On GPUs a parked one is never complete: to look at more of it here costs registers. */
+/* True if the release of `bits` is complete: the word was listed and not watched, none of `bits` was free before or freed twice, and
+ * the Superblock need not be returned now. old: the word before the release. On GPUs the release of a parked one is never complete,
+ * because to look at more of it here costs registers. */
 #define XMC_RELEASE_BITS (XMC_WORD_LISTED | XMC_WORD_WATCHED | (XMC_SIMT ? XMC_WORD_PARKED : 0))
 XMC_FN int xmc_release_is_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 bits, xmc_u32 lanes,
                               xmc_u64 old) {
@@ -182,8 +186,10 @@ XMC_FN int xmc_release_is_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 bit
           (!parked && xmc_stays_whole(heap, cls, old)));
 }
 
-/* The rest of a release, when there is more to do. *word: what the Superblock's was before. With XMC_NO_YIELDS it returns XMC_NONE, or the Superblock
- * or slab that the caller must settle, of the class *which_cls with the word *word; else it settles that itself. */
+/* Does the rest of a release that xmc_release_is_all did not find complete; *word is the Superblock's word before the release. It
+ * counts double frees, tells searches if a watched Superblock is wholly free now, and retires a listed one that must be returned.
+ * Returns XMC_NONE if nothing is left to settle. Else the caller has a listed duty: without XMC_NO_YIELDS the Superblock or slab is
+ * settled here; with it the function returns the id, and the caller must settle that, of the class *which_cls with the word *word. */
 XMC_FN xmc_u32 xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 *which_cls,
                                    xmc_u32 id, xmc_u32 bits, xmc_u32 lanes, xmc_u64 *word) {
   xmc_u32 cls = *which_cls;
@@ -196,8 +202,8 @@ XMC_FN xmc_u32 xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32
   }
   xmc_say_whole(heap, words, cls, id, now);
   if (old & XMC_WORD_LISTED) {
-    /* It is listed. If it is wholly free now it goes back if it is parked, or if xmc_stays_whole does not keep it and it is not the
-     * active one of the caller's FIFO. */
+    /* It was listed, so the caller has no duty. If it is wholly free now it is retired if it is parked, or if xmc_stays_whole does not
+     * keep it and it is not the active one of the caller's FIFO. */
     if (xmc_word_class(old) != cls || !xmc_word_free(old) || !xmc_word_is_whole(now) ||
         !(bits & ~xmc_word_free(old)) || /* a bad free changes nothing */
         (!(old & XMC_WORD_PARKED) &&
@@ -212,7 +218,7 @@ XMC_FN xmc_u32 xmc_blocks_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32
   *word = now;
   return xmc_settle_due(heap, me, words, *which_cls, id, now);
 }
-/* The same with all that is due */
+/* The same, and settles what is left to settle in all programs. */
 XMC_CALL_FN void xmc_blocks_settled(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                     xmc_u32 id, xmc_u32 bits, xmc_u32 lanes, xmc_u64 old) {
   id = xmc_blocks_released(heap, me, words, &cls, id, bits, lanes, &old);
@@ -220,7 +226,7 @@ XMC_CALL_FN void xmc_blocks_settled(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
     xmc_settle(heap, me, words, cls, id, old);
 }
 
-/* Releases `bits` of one Superblock on behalf of `lanes` frees. `words`: of the header. */
+/* Releases `bits` of one Superblock on behalf of `lanes` frees, and does all that follows from it. `words`: the header's field. */
 XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                                xmc_u32 bits, xmc_u32 lanes) {
   xmc_u64 old = xmc_superblock_release(xmc_word_at(heap, words, id), bits);
@@ -228,12 +234,13 @@ XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
     xmc_blocks_settled(heap, me, words, cls, id, bits, lanes, old);
 }
 
-/* Makes a live Memoryblock of `had` pages one of `pages` where it is: free pages behind it come to it, or its end goes back.
- * Returns 0 and changes nothing if those are not free, or if somebody freed the block meanwhile.
+/* Makes a live Memoryblock of `had` pages one of `pages` pages without moving it: claims the pages behind it, or returns its end.
+ * Returns 1; or 0, and changes nothing, if not all pages behind it are free, or if another work-item freed the block meanwhile.
  *
- * How long the block is stands in its state word alone. That changes by CAS, so a bad free at the same time finds one length or
- * the other, and whoever's CAS succeeds owns the pages. Entries of pages that come are written before the word: what they said
- * until then leads to words that are not in use. Those of pages that go stay as they are, and lead nowhere. */
+ * Only its state word says how long the block is. The word changes by CAS, so a bad free at the same time finds one length or the
+ * other, and the work-item whose CAS succeeds owns the pages. Entries of pages that are added are written before the word, because
+ * until then they lead to state words that are not in use. Entries of pages that are returned stay as they are, and no block begins
+ * there. */
 XMC_COLD_FN int xmc_memoryblock_resize(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 had, xmc_u32 pages) {
   xmc_u64 word = xmc_word_memoryblock(had);
   int done;
@@ -248,7 +255,7 @@ XMC_COLD_FN int xmc_memoryblock_resize(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, x
   return done;
 }
 
-/* Releases a Memoryblock; whoever retires its word owns it. */
+/* Releases the Memoryblock that begins at `page`, or counts a double free. The work-item whose CAS retires the word owns the pages. */
 XMC_HOT_FN void xmc_memoryblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, xmc_superblock_id(page, 0));
   xmc_u64 w = xmc_load_relaxed64(word);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Basicblocks from the slot that the caller uses: of the active Superblock or of the ring's (xmc_fifo_claim), or of a new one. */
+/* Claims Basicblocks by the caller's slot: of the active Superblock or the next one in the ring (xmc_fifo_claim), or of a new one
+ * (xmc_carve). */
 #ifndef XMC_CLAIM_CL
 #define XMC_CLAIM_CL
 #include "../pressure/steal.cl"
 #include "../superblocks/carve.cl"
 
-/* Carves a new Superblock out of a slab or free pages. A Superblock of the class that is parked is taken before that. Programs whose
- * sizes drift would else fill the heap with half-empty Superblocks. On GPUs that costs more than it saves until room is short (room.cl).
- * Then this takes no new pages: the first turn of the last resort does, after it looked for used memory. */
+/* Carves a new Superblock out of a slab's place or free pages, and claims up to `want` of its blocks. Returns 0 if it found no room or
+ * leaves the request to the last resort. `seat`: the caller's FIFO, as read.
+ *
+ * On CPU devices a parked Superblock of the class is taken first, because programs whose sizes drift would otherwise fill the heap with
+ * half-empty Superblocks. On GPUs that costs more than it saves until room is short (room.cl). While room is short this function takes
+ * no new pages; the first turn of the last resort does, after it looked for used memory. */
 XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                 xmc_u32 want, xmc_seat seat) {
   XMC_AFRESH64(heap);
@@ -18,16 +22,16 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   xmc_claim claim;
   if (small)
     seat.hint = xmc_seat_hint(heap, seat.fifo, seat.hint);
-  if (small && seat.hint) { /* the slab of the last time has places more often than not */
+  if (small && seat.hint) { /* the slab used last most often has places */
     slab = seat.hint - 1u;
     w = xmc_load_relaxed64(xmc_word_at(heap, words, slab));
   }
   map = xmc_fixed_map(heap);
   scarce = xmc_room_near(heap);
-  if (scarce & XMC_SCARCE_NOW) /* the last resort begins with what is more likely */
+  if (scarce & XMC_SCARCE_NOW) /* the last resort looks where room is likelier */
     return 0;
   claim =
-      XMC_SIMT ? 0 : xmc_unpark(heap, me, cls, cls + 1u, want, XMC_CHOOSY_TURNS); /* every page in sight */
+      XMC_SIMT ? 0 : xmc_unpark(heap, me, cls, cls + 1u, want, XMC_CHOOSY_TURNS); /* it looks at all pages */
   if (claim)
     return claim;
   if (slab != XMC_NONE)
@@ -35,9 +39,9 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   if (!claim) {
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);
-    if (!small && (scarce & XMC_ROOM_SHORT)) /* the last resort begins with used memory */
+    if (!small && (scarce & XMC_ROOM_SHORT)) /* the last resort first looks for used memory */
       return 0;
-    if (scarce & XMC_SCARCE_ONCE) { /* a million that find nothing must not all seem to hold something */
+    if (scarce & XMC_SCARCE_ONCE) { /* a million that find nothing must not all seem to hold room */
       if (!small && xmc_index_find(heap, 0, 0) == XMC_NONE)
         return 0;
       xmc_flux_begin(heap);
@@ -59,7 +63,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     if (xmc_class_is_small(cls) && claim && seat.fifo != XMC_NONE)
       xmc_store_relaxed32(xmc_hint_place(heap, me, cls, own, seat.fifo), xmc_claim_id(claim) + 1u);
   } else {
-    scarce = 0; /* nothing was out of sight */
+    scarce = 0; /* flux_begin was not called: searches saw all room */
   }
   if (xmc_class_is_small(cls) && claim)
     claim = xmc_slab_start(heap, me, xmc_words(heap), cls, want, claim, seat);
@@ -68,8 +72,8 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   return claim;
 }
 
-/* Claims 1 to `want` Basicblocks of one Superblock, from the FIFO of a slot or new. 0: the last resort. w and
- * XMC_CLAIM_AGAIN as for xmc_fifo_claim. */
+/* Claims 1 to `want` Basicblocks of one Superblock, out of the caller's FIFO or new. Returns 0 if the request must go to the last
+ * resort. w and XMC_CLAIM_AGAIN as for xmc_fifo_claim. */
 XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                   xmc_u32 want, xmc_u64 w, xmc_seat seat) {
   xmc_claim claim = xmc_fifo_claim(heap, words, cls, want, w, &seat);
@@ -81,7 +85,7 @@ XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
   return claim;
 }
 
-/* The same for one who has not looked at the FIFO yet. */
+/* The same for a caller that has not read the FIFO yet. It never returns XMC_CLAIM_AGAIN. */
 XMC_FN xmc_claim xmc_blocks_claim_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want) {
   xmc_view view;
   xmc_seat seat;
@@ -95,7 +99,7 @@ XMC_FN xmc_claim xmc_blocks_claim_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xm
   xmc_seat_read_for(heap, view.own, me, cls, want, &seat);
   w = xmc_word_guess(cls, xmc_active_id(seat.active)) | XMC_WORD_SEATED;
   XMC_ROLLED
-  for (;;) { /* again only when somebody else moved the FIFO on */
+  for (;;) { /* again only if another work-item moved the FIFO on */
     claim = xmc_blocks_claim(heap, me, view.words, cls, want, w, seat);
     if (claim != XMC_CLAIM_AGAIN)
       return claim;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The debug build: blocks that show what was done to them.
  *
- * Built with XMC_DEBUG 1 to 3 the plain calls of xmalloc.cl have other names (xmc_plain_malloc, …) and the public
- * ones are those below, which dress each plain block. A heap is made for one level (XMC_HEAP_DEBUG), which its
- * magic word names: programs of another level get NULL from it, and their frees do nothing.
+ * In programs built with XMC_DEBUG 1 to 3 the calls of xmalloc.cl have other names (xmc_plain_malloc, …). The public names are the calls
+ * below, which dress each plain block: they put headers and fill patterns around the user's bytes. A heap is made for one level
+ * (XMC_HEAP_DEBUG), which its magic word names: programs of another level get NULL from it, and their frees do nothing.
  *
  *   plain block                        user's pointer
  *   |                                  |
@@ -12,12 +12,12 @@
  *   +-----------+---------+------------+------------------------+-----------------------------+
  *                 0xB5                   0xA5 new, 0xDD freed     0xB5, to the plain block's end
  *
- *   padding and second header only where an alignment over 16 leaves room; else one header stands for both
+ *   The padding and the second header exist only if an alignment over 16 leaves room for them; else there is one header.
  *
- *   header: tag (4 B)     mixed from LIVE or FREED, FIRST where a second one follows, the heap's life, its own place,
- *                         and the rest of the header
- *           site (4 B)    hash of the file (16 bit), line (16 bit); 0: not known (debug_site.h)
- *           extent (8 B)  user's bytes (36 bit), front / 16 (28 bit): from the plain block to user's bytes
+ *   header: tag (4 B)     a hash of the heap's life, the header's offset, and the rest of the header; XOR LIVE or FREED;
+ *                         XOR FIRST if a second header follows
+ *           site (4 B)    hash of the file (16 bit), line (16 bit); 0 if not known (debug_site.h)
+ *           extent (8 B)  number of user's bytes (36 bit), front / 16 (28 bit); front: bytes before them in the plain block
  *
  *   level  what it adds                                                   what it costs
  *   0      nothing: this file is not compiled                             nothing
@@ -33,9 +33,8 @@
  *   it is live                   =>  the tags of its headers are those of LIVE
  *   its first header says FREED  =>  the user's bytes are all 0xDD, unless somebody wrote there after the free
  *   front + user's bytes + 8     <=  bytes of the plain block
- * Headers of an earlier life (before a reset, of another heap) say neither LIVE nor FREED: their tags do not fit.
- * Those of an earlier use of pages that were something else in between are wiped when the pages are carved
- * (carve.cl, xmc_debug_remember).
+ * A header from before a reset, or of another heap, counts as neither LIVE nor FREED, because its tag was made with another life.
+ * Headers in pages that had another use in between are overwritten when the pages are carved (carve.cl, xmc_debug_remember).
  */
 #ifndef XMC_DEBUG_CL
 #define XMC_DEBUG_CL
@@ -57,7 +56,7 @@ XMC_HOT_FN void xmc_debug_fill(XMC_GLOBAL char *at, xmc_u64 bytes, xmc_u32 byte)
 }
 
 #if XMC_DEBUG >= 2
-/* Are these bytes as they were filled? */
+/* 1 if all these bytes still have the value `byte` that they were filled with */
 XMC_HOT_FN int xmc_debug_is_filled(XMC_GLOBAL const char *at, xmc_u64 bytes, xmc_u32 byte) {
   xmc_u64 word = byte * 0x0101010101010101u, wrong = 0;
   for (; bytes && ((size_t)at & 7u); at++, bytes--)
@@ -72,8 +71,8 @@ XMC_HOT_FN int xmc_debug_is_filled(XMC_GLOBAL const char *at, xmc_u64 bytes, xmc
 
 /* ---- headers ---- */
 
-/* By atomics: of two frees of one block at the same time, the later one may look while the next owner writes.
- */
+/* Headers are read and written by atomics: if a block is freed twice at the same time, the later free may read the header while the
+ * block's next owner writes it. */
 XMC_FN xmc_u32 xmc_debug_site_at(xmc_debug_at header) { return xmc_load_relaxed32(&header->site); }
 XMC_FN xmc_u64 xmc_debug_extent_at(xmc_debug_at header) { return xmc_load_relaxed64(&header->extent); }
 XMC_FN xmc_u32 xmc_debug_tag_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 kind, xmc_debug_at header) {
@@ -90,7 +89,7 @@ XMC_FN void xmc_debug_write(XMC_GLOBAL xmcHeap *heap, xmc_debug_at header, xmc_u
   xmc_store_relaxed32(&header->tag, xmc_debug_tag_at(heap, kind, header));
 }
 
-/* The header in front of a user's pointer, or NULL where none can be: any pointer may come. */
+/* The header in front of a user's pointer, or NULL if there can be none; the pointer may have any value. */
 XMC_FN xmc_debug_at xmc_debug_header_of(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   xmc_u64 offset = xmc_arena_offset(heap, ptr);
   if ((offset & 15u) || offset - xmc_heap_data(heap) >= xmc_data_bytes(heap) ||
@@ -99,8 +98,8 @@ XMC_FN xmc_debug_at xmc_debug_header_of(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL voi
   return (xmc_debug_at)ptr - 1;
 }
 
-/* Bytes of the plain block that a live header says it is part of; 0 if there is none that holds what it says: then
- * somebody forged the header. */
+/* The usable bytes of the plain block that a live header claims to be part of; 0 if no plain block begins where it says, or if that
+ * does not hold as many bytes as it says: then the header was forged. */
 XMC_FN xmc_u64 xmc_debug_room(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL char *user, xmc_u64 size, xmc_u64 front) {
   xmc_u64 room = front >= XMC_DEBUG_HEADER_BYTES ? xmc_plain_usable_size(heap, user - front) : 0;
   return front < room && size <= room - front ? room : 0;
@@ -114,8 +113,8 @@ XMC_FN void xmc_count_red_zone(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *
 /* ---- dressing and undressing ---- */
 
 #if XMC_DEBUG >= 2
-/* A plain block of `room` bytes that begins at the header comes back: did anybody write to it after its free?
- */
+/* A plain block of `room` bytes, which begins at `header`, is handed out again. If its header says that it was freed, counts a use
+ * after free if a byte that the free filled has changed. */
 XMC_COLD_FN void xmc_debug_check_reuse(XMC_GLOBAL xmcHeap *heap, xmc_debug_at header, xmc_u64 room) {
   xmc_u64 size = xmc_debug_size(xmc_debug_extent_at(header)),
           front = xmc_debug_front(xmc_debug_extent_at(header));
@@ -129,7 +128,7 @@ XMC_COLD_FN void xmc_debug_check_reuse(XMC_GLOBAL xmcHeap *heap, xmc_debug_at he
   }
 }
 
-/* Counts a live block whose padding or red zone was overwritten. */
+/* Counts a red zone error if the red zone, the padding or the first of two headers of a live block was overwritten. */
 XMC_COLD_FN void xmc_debug_check_zones(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL char *user, xmc_u64 size,
                                        xmc_u64 front, xmc_u64 room) {
   XMC_GLOBAL char *block = user - front;
@@ -140,7 +139,7 @@ XMC_COLD_FN void xmc_debug_check_zones(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL char
 }
 #endif
 
-/* Makes the plain block a live one of `size` bytes. */
+/* Makes the plain block a live block of `size` bytes: writes headers and fill patterns. Returns the user's pointer. */
 XMC_COLD_FN XMC_GLOBAL char *xmc_debug_dress(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL char *block, xmc_u64 align,
                                              xmc_u64 size, xmc_u32 site) {
   xmc_u64 room = xmc_plain_usable_size(heap, block);
@@ -161,8 +160,8 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_debug_dress(XMC_GLOBAL xmcHeap *heap, XMC_GLOBA
   return user;
 }
 
-/* The plain block to free for a user's pointer; NULL if it is no live block's, which is counted. Who takes
- * the header from LIVE to FREED owns the block. */
+/* Makes the block at a user's pointer a freed one, and returns the plain block, which the caller must free; NULL if no live block
+ * begins there, which is counted. Of several frees the one whose CAS changes the header from LIVE to FREED owns the block. */
 XMC_COLD_FN XMC_GLOBAL char *xmc_debug_undress(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL char *user) {
   xmc_debug_at header = xmc_debug_header_of(heap, user);
   xmc_u64 size, front, room;
@@ -175,7 +174,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_debug_undress(XMC_GLOBAL xmcHeap *heap, XMC_GLO
   size = xmc_debug_size(xmc_debug_extent_at(header));
   front = xmc_debug_front(xmc_debug_extent_at(header));
   if (xmc_load_relaxed32(&header->tag) != live && !xmc_debug_says(heap, XMC_DEBUG_FREED, header)) {
-    /* Overwritten, if a plain block begins with it: then nothing in it can be believed. */
+    /* If a plain block begins with this header it was overwritten, so nothing in it is trusted, and the block is freed. */
     if (!xmc_debug_says(heap, XMC_DEBUG_LIVE ^ XMC_DEBUG_FIRST, header) &&
         xmc_plain_usable_size(heap, header)) {
       xmc_count_red_zone(heap, user);
@@ -205,7 +204,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_debug_undress(XMC_GLOBAL xmcHeap *heap, XMC_GLO
 
 /* ---- the calls, with the site of the caller ---- */
 
-/* A dressed block; NULL is for the caller to count. */
+/* Allocates a dressed block. Returns NULL if there is no room, which the caller must count. */
 XMC_DEBUG_FN XMC_GLOBAL void *xmc_debug_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t align, size_t size,
                                               xmc_u32 site) {
   xmc_u64 bytes = (xmc_u64)size + XMC_DEBUG_HEADER_BYTES + XMC_DEBUG_MIN_RED_ZONE + (align - 16u);
@@ -269,7 +268,7 @@ XMC_FN XMC_GLOBAL void *xmc_debug_calloc(XMC_GLOBAL xmcHeap *heap, size_t count,
   return block;
 }
 
-/* A live block becomes smaller where it is: the rest joins the red zone. */
+/* Makes a live block smaller where it is; the bytes that are left over join the red zone. */
 XMC_COLD_FN void xmc_debug_shrink(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL char *user, xmc_u64 size) {
   xmc_debug_at header = (xmc_debug_at)user - 1;
   xmc_u64 front = xmc_debug_front(xmc_debug_extent_at(header)),
@@ -284,8 +283,9 @@ XMC_COLD_FN void xmc_debug_shrink(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL char *use
                     xmc_debug_site_at(header), xmc_debug_extent(size, front));
 }
 
-/* The contents of a live block of `old` bytes in a new block, or, where there is no room for that, as much of them in place
- * as are wanted; NULL for the caller to count. It moves whenever it can, so that pointers to the old place show. */
+/* Copies the contents of a live block of `old` bytes to a new block of `size` bytes and returns that; the caller must free the old one.
+ * If there is no room for a new block and `size` is not larger, shrinks the block where it is and returns ptr; else returns NULL, which
+ * the caller must count. The block moves whenever it can, so that uses of pointers to the old place are found. */
 XMC_DEBUG_FN XMC_GLOBAL void *xmc_debug_move(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr,
                                              size_t old, size_t size, xmc_u32 site) {
   XMC_GLOBAL char *to = (XMC_GLOBAL char *)xmc_debug_claim(heap, me, 16u, size, site);
@@ -311,7 +311,7 @@ XMC_FN XMC_GLOBAL void *xmc_debug_realloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL v
     if (!to)
       xmc_count_failure(heap, size);
   }
-  if (size == 0 || !old || (to && to != ptr)) /* what is no block is counted */
+  if (size == 0 || !old || (to && to != ptr)) /* a pointer to no block is counted */
     xmc_debug_free(heap, ptr);
   return to;
 }
@@ -322,7 +322,7 @@ XMC_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   return xmc_debug_malloc(heap, size, 0);
 }
 XMC_API void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) { xmc_debug_free(heap, ptr); }
-/* What was asked for: the bytes behind it are red zone. */
+/* Returns the size that was asked for, because the bytes behind it are red zone. */
 XMC_API size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   return xmc_debug_usable_size(heap, ptr);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Level 3 of debug.cl: the calls become macros that pass on where they stand. Last of all, so that the
+/* Level 3 of debug.cl: the public calls become macros, which pass the site of the call on. This file is included last, so that the
  * library's own functions keep their names.
  */
 #ifndef XMC_DEBUG_SITE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* free where lanes run in lock step: those whose blocks are of one Superblock release them together (coalesce.cl). */
+/* free where lanes run in lock step: lanes whose blocks are of the same Superblock release them together (coalesce.cl). */
 #ifndef XMC_FREE_LANES_CL
 #define XMC_FREE_LANES_CL
 #include "full_group.cl"
@@ -7,7 +7,8 @@
 
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
 #if XMC_NO_YIELDS
-/* What follows a release. If `other`, it found the word `found`; else `due` is to be settled, of the class cls with the word `word`, or XMC_NONE. */
+/* Does what follows the release, for the first lane. If `other`, the fetch-or was the release and found the word `found`. Else the CAS
+ * was, and `due`, if it is not XMC_NONE, must be settled, of the class cls with the word `word`. */
 XMC_PART_FN void xmc_class_free_end(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place,
                                     xmc_u32 bits, xmc_u32 lanes, xmc_u32 other, xmc_u64 found, xmc_u32 cls,
                                     xmc_u32 due, xmc_u64 word) {
@@ -24,27 +25,29 @@ XMC_PART_FN void xmc_class_free_end(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
 }
 #endif
 
-/* A Basicblock begins at `place`. */
+/* Frees the Basicblock that begins at `place`. Any lanes may call it: those whose blocks have the same state word form a group, and the
+ * group's first lane releases for all. */
 XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place) {
   xmc_u32 bits = 1u << place.bit, lanes;
   xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_word_at(heap, words, place.id)));
   xmc_u64 old, was, used, fifos, active;
   xmc_u32 fifo, hint, own, partly, other;
-#if XMC_NO_YIELDS /* what is due in the end, its class and its word */
+#if XMC_NO_YIELDS /* what must be settled in the end: its id, class and word */
   xmc_u32 due = XMC_NONE, cls = place.cls;
   xmc_u64 word = 0, found = 0;
   other = 1;
 #endif
   lanes = xmc_lanes_count(group);
   if (lanes > 1u) {
-    xmc_lanes_sync(group); /* what each lane wrote, the first one releases */
+    xmc_lanes_sync(group); /* so that the first lane releases what each lane wrote */
     bits = xmc_lanes_or32(group, bits);
   }
   if (xmc_lanes_below(group) > 0)
     return;
   if (lanes >= 8u && lanes <= 32u && bits == 0xffffffffu >> (32u - lanes)) {
-    /* If these are all blocks of a Superblock that is not listed, the CAS retires it and its memory goes back with this release. The fetch-or
-     * follows at once, behind the same fence. If the CAS failed it is the release; else it changes nothing, for these bits are set. */
+    /* If these are all blocks of a Superblock that is not listed, the CAS retires it, and its memory is given back with this release.
+     * The fetch-or is issued at once, behind the same fence. If the CAS failed, the fetch-or is the release; else it changes nothing,
+     * because a retired word has these bits set. */
     used = xmc_word_make(place.cls, lanes, 0);
     was = xmc_cas_release64_fast(xmc_word_at(heap, words, place.id), used, XMC_WORD_RETIRED);
     old = xmc_or_hint64_fast(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
@@ -56,11 +59,11 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
       fifo = XMC_NONE;
       active = partly = 0;
     }
-    /* Not 0 if the CAS found another word. `partly` is less than 2^31 and adds nothing, but makes the test depend on the FIFO's row:
-     * otherwise ptxas waits for the CAS before it issues the load of that row. */
+    /* `other` is not 0 if the CAS found another word. `partly` is less than 2^31 and adds nothing, but makes the test depend on the
+     * FIFO's row: otherwise ptxas waits for the CAS before it issues the load of that row. */
     other = (xmc_u32)was | ((xmc_u32)(was >> 32) ^ ((xmc_u32)(used >> 32) | partly >> 31));
 #if XMC_NO_YIELDS
-    other = XMC_NO_YIELD(other | ((old & XMC_WORD_LISTED) == 0)); /* else the fetch-or was done, too */
+    other = XMC_NO_YIELD(other | ((old & XMC_WORD_LISTED) == 0)); /* this waits for the fetch-or, too */
     if (!other)
       due = XMC_HIDDEN(
           xmc_superblock_released(heap, me, words, &cls, place.id, used, fifo, hint, own, active, &word));
@@ -71,7 +74,7 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
   }
   xmc_class_free_end(heap, me, words, place, bits, lanes, other, found, cls, due, word);
 #else
-    if (!other && (old & XMC_WORD_LISTED)) { /* the fetch-or was done, too */
+    if (!other && (old & XMC_WORD_LISTED)) { /* this waits for the fetch-or, too */
       xmc_superblock_settled(heap, me, words, place.cls, place.id, used, fifo, hint, own, active);
       return;
     }

@@ -1,45 +1,45 @@
 /* SPDX-License-Identifier: MIT */
-/* A whole Superblock for a whole sub-group: 32 lanes that want the same class get its 32 blocks, the n-th lane the n-th.
- * That is what most requests of most kernels come to, so it has a way of its own in front of the general one
- * (malloc_lanes.cl). It looks where that would, in the same order,
+/* A whole Superblock for a whole sub-group: 32 lanes that want the same class get the 32 blocks of one Superblock, the n-th lane the
+ * n-th block. In most kernels most requests are such ones, so they have a path of their own in front of the general one
+ * (malloc_lanes.cl). It looks at the same places in the same order,
  *
  *   active Superblock, wholly free      one CAS takes all of it
  *      | exhausted, and the ring is empty: unlisted
  *   the slab used last                  one CAS takes a place               (small classes)
- *      | it went, or has no place
- *   the page where the next one lies    one fetch-and; a new slab, parked   (slots' own, and those of few places)
+ *      | it was retired, or has no place left
+ *   the page for the next slab          one fetch-and; a new slab, parked   (slots' own, and those of few places)
  *   the run of pages of the hint        one fetch-and                       (other classes)
  *
- * and does nothing else: no second try of a CAS, no search, no Superblock of fewer blocks, and once room was scarce nothing but the active
- * Superblock. Where a step fails the general way begins anew, and finds the heap as any other call may have left it. Nobody can be
- * handed a block of these Superblocks while they are started, for none is free: their words are stores.
+ * and does nothing else: it tries no CAS twice, does not search, takes no Superblock of fewer blocks, and once room was scarce tries
+ * the active Superblock only. If a step fails, the general path begins anew, and finds the heap in a state that any other call may
+ * leave, too. The state word of a new Superblock is written by a store: none of its blocks is free, so no claim can change it.
  */
 #ifndef XMC_FULL_GROUP_CL
 #define XMC_FULL_GROUP_CL
 #include "../superblocks/carve.cl"
 
-/* Lanes that may share an operation: the same heap and the same key below 128 */
+/* The key of lanes that may share an operation: those with the same heap and the same `key`, which must be below 128 */
 XMC_FN xmc_u64 xmc_lane_key(XMC_GLOBAL xmcHeap *heap, xmc_u32 key) {
-  return (xmc_u64)(size_t)heap + key; /* heaps are 128 bytes aligned */
+  return (xmc_u64)(size_t)heap + key; /* heaps are aligned to 128 bytes */
 }
 
 #if XMC_SIMT
 
-/* Are Superblocks of this class full ones, of 32 blocks? (The last one of a slab may have fewer.) */
+/* 1 if Superblocks of this class have 32 blocks. (The last one of a slab may have fewer.) */
 XMC_FN int xmc_class_is_full(xmc_u32 cls) { return xmc_class_is_small(cls) || (cls & 3u) == 3u; }
 
-/* Where the Superblock's blocks begin, in 512 bytes from page 0: as many as the smallest full one has */
+/* Where the Superblock's blocks begin, in 512 bytes from page 0: the smallest Superblock of 32 blocks has 512 bytes. */
 #define XMC_FULL_SHIFT 9u
 XMC_FN xmc_u32 xmc_full_place(xmc_u32 cls, xmc_u32 id) {
   xmc_u32 place = xmc_id_page(id) << (XMC_PAGE_SHIFT - XMC_FULL_SHIFT);
   return xmc_class_is_small(cls) ? place + xmc_id_row(id) * (xmc_class_bytes(cls) >> 4) : place;
 }
 
-/* A place of the slab, which has the word w as seen, for a Superblock of 32 blocks: its id, or XMC_NONE. The last place has
- * fewer, unless a block's bytes are a power of two.
+/* Takes a place of the slab, whose word was w as last seen, and starts a Superblock there whose 32 blocks are the callers'. Returns its
+ * id, or XMC_NONE. It leaves the last place, which has fewer than 32 blocks, unless a block's bytes are a power of two.
  *
- * If a search watches the slab (reclaim.cl) the Superblock is shown to the next one. If not, the search that will watch it looks at
- * the places after that, and finds the Superblock in use, or its place taken. */
+ * If a search watches the slab (reclaim.cl), the page's bit of the whole bitmap is set, so that the next search looks there. If none
+ * does yet, the search that will watch the slab looks at the places after that, and finds the Superblock in use, or its place taken. */
 #define XMC_EVEN_SLABS (1u << 0 | 1u << 1 | 1u << 3 | 1u << 7 | 1u << 11) /* 16, 32, 64, 128, 256 B */
 XMC_FN xmc_u32 xmc_full_of_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 slab,
                                 xmc_u64 w) {
@@ -55,13 +55,14 @@ XMC_FN xmc_u32 xmc_full_of_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   return id;
 }
 
-/* Debug heaps remember more of a page than its entry (xmc_debug_remember). */
+/* 1 if an entry that is right already shows that its page needs no work. Debug heaps remember more than the entry (xmc_debug_remember). */
 #define XMC_TRUSTS_ENTRIES (XMC_USED_IS_DONE && !XMC_DEBUG)
 
-/* A new slab, parked, where the last one was, if that went, or else onward: the id of its first Superblock, or XMC_NONE.
+/* Makes a new slab, parked, whose first Superblock is the callers', all of it. It lies where the last one was if that was retired (its
+ * word is w), else onward (xmc_slab_near). Returns the Superblock's id, or XMC_NONE if the page is not free.
  *
- * At the same place the page map most often says what it has to say already. Then nobody has to wait for its entry, no run that
- * others may remember has begun there since (xmc_runs_forget), and the parked bit is most often set still. */
+ * At the same place the page's entry of the page map is most often right already. Then it need not be written, no run that others may
+ * remember has begun there since (xmc_runs_forget), and most often the parked bit is still set. */
 XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                 const xmc_seat *seat, xmc_u64 w, xmc_u64 map) {
   xmc_u32 page = xmc_hint_page(xmc_slab_near(heap, seat->hint - 1u, w)), pages = (xmc_u32)(map >> 32), slab,
@@ -78,7 +79,7 @@ XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   if (XMC_TRUSTS_ENTRIES && w == XMC_WORD_RETIRED &&
       xmc_load_relaxed64(xmc_map_entry(heap, (xmc_u32)map, page)) == first) {
     item = xmc_slab_class(cls) * xmc_heap_spans(heap) * XMC_SPAN_PAGES + page;
-    parked = xmc_bitmap_word(heap, XMC_PARKED, 0, item); /* reckoned while the caches still have the header */
+    parked = xmc_bitmap_word(heap, XMC_PARKED, 0, item); /* computed while the caches still have the header */
     w = xmc_word_make(xmc_slab_class(cls), places, xmc_count_mask(places) & ~1u) | XMC_WORD_LISTED |
         XMC_WORD_PARKED;
     xmc_cas_acquire64(xmc_word_at(heap, words, slab), XMC_WORD_RETIRED, w);
@@ -88,7 +89,8 @@ XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
       xmc_bitmap_set(heap, XMC_PARKED, item);
     xmc_superblock_show(heap, slab, scarce);
   } else {
-    /* As xmc_pages_start, with what was read of the header before: read anew it takes 2 us of 33 (64 B, 2^20 work-items, H200). */
+    /* As xmc_pages_start, but with the fields of the header that were read before: reading them anew takes 2 us of 33 (64 B, 2^20
+     * work-items, H200). */
     xmc_pages_enter(heap, (xmc_u32)map, page, 0, cls);
     xmc_store_relaxed32(xmc_hint_place(heap, me, cls, xmc_seat_own(seat), seat->fifo), slab + 1u);
     xmc_seat_none(&parks);
@@ -100,7 +102,8 @@ XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   return xmc_superblock_id(page, 0);
 }
 
-/* The run of the hint: the id of its Superblock, or XMC_NONE */
+/* Claims the run of pages that the hint names, and starts a Superblock there whose 32 blocks are the callers'. Returns its id, or
+ * XMC_NONE. */
 XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                const xmc_seat *seat, xmc_u64 map) {
   xmc_u32 order = xmc_class_order(cls), page = xmc_hint_page(seat->hint) >> order << order;
@@ -117,8 +120,8 @@ XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
     return XMC_NONE;
   scarce = xmc_scarce_near(heap);
   id = xmc_run_id(page, order);
-  /* The hint first: it shall not be kept while the entries are written. They come before the word, for a bad free that finds an
-   * older one must find the word retired. */
+  /* The hint is stored first, so that it need not be kept while the entries are written. The entries are written before the state word,
+   * because a bad free that finds an older entry must find the word retired. */
   xmc_store_relaxed32(xmc_hint_place(heap, me, cls, xmc_seat_own(seat), seat->fifo),
                       next ? next : xmc_hint_onward(heap, page, order));
   xmc_pages_enter(heap, (xmc_u32)map, page, order, cls);
@@ -127,13 +130,14 @@ XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
   return id;
 }
 
-/* For the first lane: where 32 blocks of one Superblock begin that are the callers' now (xmc_full_place); or XMC_NONE. */
+/* Claims 32 blocks of one Superblock for a group that is a whole sub-group of 32 lanes; the first lane calls it. Returns where the
+ * blocks begin (xmc_full_place), or XMC_NONE: then the general path must begin anew. */
 XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                               xmc_seat seat) {
   xmc_u32 id = xmc_active_id(seat.active);
   xmc_u64 used = xmc_word_make(cls, 32u, 0) | XMC_WORD_LISTED | XMC_WORD_SEATED, w, map;
   if (id != XMC_NONE) {
-    XMC_AFRESH(id); /* else the word's address is reckoned in 64 bits */
+    XMC_AFRESH(id); /* without this the word's address is computed in 64 bits */
     w = xmc_cas_acquire64_fast(xmc_word_at(heap, words, id), used | 0xffffffffu, used);
     if (w == (used | 0xffffffffu))
       return xmc_full_place(cls, id);
@@ -165,9 +169,10 @@ XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 word
   return xmc_full_place(cls, id);
 }
 
-/* Runs of `pages` pages, a power of two up to a span, for all lanes of the group: the first four look at a span each, `near` and
- * those below it, and take as many as are still missing; then, if some are, at four others, a third of the heap further; at most three times. Returns
- * the lane's first page, or XMC_NONE.
+/* Claims a run of `pages` pages, a power of two up to a span, for each of the 32 lanes of the group, all of which call it. The first
+ * four lanes look at a span each, `near` and those below it, and each takes by one CAS as many runs as are still missing. If some lanes
+ * have none then, they look at four other spans, a third of the heap further on; at most three times in all. Returns the lane's first
+ * page, or XMC_NONE.
  *
  *   lane      0         1         2         3
  *   span      near      near - 1  near - 2  near - 3
@@ -183,7 +188,7 @@ XMC_FN xmc_u32 xmc_full_runs(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 ne
   XMC_ROLLED
   for (turn = 0; turn < 3u; turn++) {
     same = xmc_lanes_matching(xmc_lane_key(heap, at == XMC_NONE));
-    rank = xmc_lanes_below(same); /* of those that have none yet */
+    rank = xmc_lanes_below(same); /* its number among the lanes that have no run yet */
     want = at == XMC_NONE ? xmc_lanes_count(same) : 32u - xmc_lanes_count(same);
     if (!want)
       break;
@@ -193,7 +198,7 @@ XMC_FN xmc_u32 xmc_full_runs(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 ne
       mask = xmc_aligned_runs(seen, xmc_lowest32(pages));
     }
     runs = xmc_popcount32((xmc_u32)mask) + xmc_popcount32((xmc_u32)(mask >> 32));
-    /* before: runs of the lanes before this one; from: whose run it gets, and the first of those */
+    /* before: the lower lanes' runs; from: the lane whose run it gets; first: that lane's first run */
     before = end = from = first = 0;
     XMC_ROLLED
     for (i = 0; i < XMC_FULL_SPANS; i++) {

@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* A whole Superblock that goes back with its release: all its blocks were freed by one sub-group at the same time, and
- * nobody answered for it.
+/* A whole Superblock that is given back with its release: one sub-group freed all its blocks at the same time, and it was not listed.
  *
- *   release   CAS: used, no block free  -->  RETIRED    (free_lanes.cl; what the users wrote was waited for)
- *                |                                        and at the same time a look at the FIFO of my slot and class
+ *   release   CAS: used, no block free  -->  RETIRED    (free_lanes.cl; behind a fence for what the users wrote)
+ *                |                                        and at the same time a look at the caller's FIFO of the class
  *                |
- *                +-- it has no active one: the Superblock takes the seat, whole
+ *                +-- the seat is empty: the Superblock takes it, wholly free
  *                |
  *                +-- small class: its place goes back to the slab
- *                |         slab of more than four places:  fetch-or, and who finds it unlisted answers for it
- *                |         of two, three, four:            fetch-or, it is parked; the last place: CAS to RETIRED
+ *                |         slab of more than four places:  fetch-or; if the slab was not listed, the caller has its listed duty
+ *                |         of two, three, four:            fetch-or, which parks the slab; with the last place: CAS to RETIRED
  *                |                                                                      |
  *                +-- others: its pages go back to their span, by one fetch-or  <--------+
  *
- * Who retired a word owns its memory until the fetch-or that gives it back. So each step must have been done before the next:
- * all are read-modify-writes whose values are used (platform.h: hints), and none needs a fence of its own.
+ * The work-item that retired a word owns its memory until the fetch-or that gives it back. So each step must be done before the next one:
+ * all are read-modify-writes whose values are used (platform.h: hints), which orders them, and none needs a fence of its own.
  */
 #ifndef XMC_GIVE_BACK_CL
 #define XMC_GIVE_BACK_CL
 #include "allocate.cl"
 #if XMC_SIMT
 
-/* A place of a slab of few places goes back, `bit` of its word; `fifo`, `own`: of the Superblock's class. Most often the slab is
- * parked and this is its first place, or its last: then the CAS takes the slab out of use. */
+/* Gives back a place, `bit` of the slab's word, of a slab of four and fewer places; `fifo` and `own` are those of the Superblock's
+ * class. Most often the slab is parked, and this is its first place to come back, or its last: then the CAS retires the slab, and its
+ * page goes back. */
 XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                   xmc_u32 id, xmc_u32 bit, xmc_u32 fifo, xmc_u32 own) {
   xmc_u32 places = xmc_parked_places(cls);
   xmc_u64 set = XMC_WORD_LISTED | XMC_WORD_PARKED | bit, now, was, w;
   now = xmc_word_make(cls, places, xmc_count_mask(places) & ~bit) | XMC_WORD_LISTED | XMC_WORD_PARKED;
   w = xmc_retire_or_hint64(xmc_word_at(heap, words, id), now, XMC_WORD_RETIRED, set, &was);
-  if (was != now || !(w & XMC_WORD_LISTED)) { /* not all its places are back, or it was not parked */
+  if (was != now || !(w & XMC_WORD_LISTED)) { /* some places are not back, or it was not parked */
     now = w | set;
     was = 0;
     if (xmc_word_is_whole(now) && !(now & XMC_WORD_WATCHED))
       was = xmc_cas_hint64(xmc_word_at(heap, words, id), now, XMC_WORD_RETIRED);
     if (was != now) {
-      if (!xmc_word_free(w) && fifo != XMC_NONE) /* the next place that this slot takes */
+      if (!xmc_word_free(w) && fifo != XMC_NONE) /* here the slot takes its next place */
         xmc_store_relaxed32(xmc_hint_place(heap, me, cls - XMC_CLASSES, own, fifo), id + 1u);
       xmc_slab_got(heap, me, words, cls, id, set, w);
       return;
@@ -44,8 +44,8 @@ XMC_FN void xmc_parked_place_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
   xmc_run_gave(heap, xmc_slab_page(id), 1u);
 }
 
-/* The memory of a retired Superblock goes back. `fifo`, `hint`, `own`: of its class here. Returns XMC_NONE or, with
- * XMC_NO_YIELDS, the slab that the caller must settle, and its word in *now. */
+/* Gives back the memory of a retired Superblock. `fifo`, `hint` and `own` are those of the caller's slot for its class. Returns
+ * XMC_NONE or, with XMC_NO_YIELDS, the slab that the caller must settle, with its word in *now; without it the slab is settled here. */
 XMC_FN xmc_u32 xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                    xmc_u32 id, xmc_u32 fifo, xmc_u32 hint, xmc_u32 own, xmc_u64 *now) {
   xmc_u32 bit = 1u << xmc_id_row(id);
@@ -67,11 +67,11 @@ XMC_FN xmc_u32 xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32
   return xmc_settle_due(heap, me, words, cls, id, *now);
 }
 
-/* All blocks of a Superblock that nobody answered for were released together, and that retired it; used: its word before,
- * fifo, hint, own, active: of its class here. It becomes the active one here if there is none. Else it goes back; and it always does if it has
- * four pages or more or, in a heap of less than XMC_MANY_PAGES, is not of a slab (the seats of all FIFOs together could hold much of the
- * heap), or if the slot has a place of its own, where it finds the memory again. Returns XMC_NONE or, with XMC_NO_YIELDS, what the
- * caller must settle, of the class *which_cls with the word *now. */
+/* Does what follows a release that retired a Superblock, because all its blocks were released together and it was not listed. used: its
+ * word before; fifo, hint, own, active: those of the caller's slot for its class. The Superblock takes the seat if that is empty, else
+ * it is given back. It is always given back if it has four pages or more; if, in a heap of less than XMC_MANY_PAGES, it is not of a
+ * slab (the seats of all FIFOs together could hold much of the heap); or if the slot has an own place, by which it finds the memory
+ * again. Returns XMC_NONE or, with XMC_NO_YIELDS, what the caller must settle, of the class *which_cls with the word *now. */
 XMC_FN xmc_u32 xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
                                        xmc_u32 *which_cls, xmc_u32 id, xmc_u64 used, xmc_u32 fifo,
                                        xmc_u32 hint, xmc_u32 own, xmc_u64 active, xmc_u64 *now) {
@@ -85,7 +85,7 @@ XMC_FN xmc_u32 xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc
   }
   *now = used | xmc_count_mask(xmc_word_count(used)) | XMC_WORD_LISTED | XMC_WORD_SEATED;
   if (xmc_cas_hint64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, *now) != XMC_WORD_RETIRED)
-    return XMC_NONE; /* a damaged arena's */
+    return XMC_NONE; /* only in a damaged arena */
   if (xmc_cas_hint64(&xmc_fifo_number(heap, fifo)->active, active, xmc_active_next(active, id)) != active)
     return xmc_settle_due(heap, me, words, cls, id, *now);
   xmc_bitmap_ensure(heap, XMC_BUSY,
@@ -93,7 +93,7 @@ XMC_FN xmc_u32 xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc
   return XMC_NONE;
 }
 
-/* The same for programs without XMC_NO_YIELDS, some of which call it. */
+/* The same for programs without XMC_NO_YIELDS. In some of them it is a called function (XMC_REST_FN). */
 XMC_REST_FN void xmc_superblock_settled(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                         xmc_u32 id, xmc_u64 used, xmc_u32 fifo, xmc_u32 hint, xmc_u32 own,
                                         xmc_u64 active) {

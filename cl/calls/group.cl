@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A work-group's requests, served by its first work-item: the coalesced path where work-items do not run in lock step. What
- * everybody wants is in local memory (collective.cl).
+/* A work-group's requests, served by its first work-item: the coalesced path where work-items do not run in lock step. The sizes, or
+ * pointers, of all its work-items are in local memory (collective.cl).
  *
  *   sizes of one class     32 blocks of the slot's active Superblock                                  one CAS
  *                          places of the slab that the slot used last                                 one CAS
@@ -8,13 +8,13 @@
  *   of several classes     class by class, 32 blocks of the active Superblock                         one CAS
  *
  *   pointers               of a Superblock, one of each class at a time, are released together        one fetch-or
- *                          all blocks of a Superblock that nobody answers for: it is retired          one CAS
+ *                          all blocks of a Superblock that is not listed: it is retired               one CAS
  *                             its place goes back, with others of that slab                           one fetch-or
- *                             if that are all places of it the slab is retired                        one CAS
- *                             pages go back, with others of that span                                 one fetch-or
+ *                             if these are all places of the slab, it is retired                      one CAS
+ *                             its pages go back, with others of that span                             one fetch-or
  *
- * Who retired what is in pages owns them until the fetch-or that gives them back, as for a single one (give_back.cl). So a
- * work-item that stops in between keeps what it has in hand, at most what its group asks for or frees.
+ * The work-item that retired the Superblocks or slabs in some pages owns those until the fetch-or that gives them back, as for a single
+ * one (give_back.cl). If it stops in between, the heap loses what it has in hand: at most what its group asked for or freed.
  */
 #ifndef XMC_GROUP_CL
 #define XMC_GROUP_CL
@@ -22,7 +22,7 @@
 
 #define XMC_GROUP_MAX 1024u /* work-items whose calls are served together */
 
-/* Is each work-item served by itself? */
+/* 1 if the work-group calls serve each work-item alone */
 #define XMC_COLLECTIVE_EACH (XMC_SIMT || XMC_DEBUG)
 
 /* Local memory for the work-group calls, one for each work-group: __local xmcGroupScratch scratch; */
@@ -30,26 +30,26 @@ typedef struct xmcGroupScratch {
 #if XMC_COLLECTIVE_EACH
   xmc_u32 unused;
 #else
-  xmc_u64 of[XMC_GROUP_MAX]; /* each work-item's size, or pointer */
+  xmc_u64 of[XMC_GROUP_MAX]; /* each work-item's size or pointer, and then the address of its block */
   uchar cls[XMC_GROUP_MAX];  /* its class, or XMC_GROUP_… */
 #endif
 } xmcGroupScratch;
 
 #if !XMC_COLLECTIVE_EACH
-/* Called, not inlined: else PoCL's loops over the work-items keep nothing in registers. The scratch goes there as a number, and
- * by way of a volatile variable: PoCL 3.1 turns a kernel's __local variables into arguments, and misses uses that the compiler
- * moved into called functions. Nothing in there may ask for ids, for PoCL inlines what does. */
+/* These functions are called, not inlined, because otherwise PoCL's loops over the work-items keep nothing in registers. The scratch is
+ * passed as a number, by way of a volatile variable, because PoCL 3.1 turns a kernel's __local variables into arguments, and misses
+ * uses that the compiler moved into called functions. Nothing in these functions may ask for ids, because PoCL inlines what does. */
 #define XMC_GROUP_FN static __attribute__((noinline, unused))
 
 XMC_FN xmc_u32 xmc_group_size(void) {
   return (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2));
 }
 
-#define XMC_GROUP_ALONE 0xfdu  /* served by xmcMalloc */
+#define XMC_GROUP_ALONE 0xfdu  /* to be served by xmc_malloc_alone */
 #define XMC_GROUP_SERVED 0xfeu /* has its block */
 
-/* Claims n blocks of a class and hands them to the work-items that want it, which `who` names. Those for whom there is none are
- * not marked as served. */
+/* Claims n blocks of a class and hands them to the n work-items that `who` names, which it marks as served. It ends at the first claim
+ * that fails; the work-items that have no block then are not marked. */
 XMC_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
                             xmc_u32 cls, const ushort *who, xmc_u32 n) {
   while (n > 0) {
@@ -66,7 +66,7 @@ XMC_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGro
   }
 }
 
-/* n blocks that lie side by side, for the work-items from `i` on */
+/* Hands n blocks of `bytes` bytes, which lie side by side from `first` on, to the work-items from `i` on. */
 XMC_FN void xmc_group_hand(__local xmcGroupScratch *scratch, xmc_u32 i, xmc_u64 first, xmc_u32 bytes,
                            xmc_u32 n) {
   xmc_u32 k;
@@ -74,14 +74,14 @@ XMC_FN void xmc_group_hand(__local xmcGroupScratch *scratch, xmc_u32 i, xmc_u64 
     scratch->of[i + k] = first + k * bytes;
 }
 
-/* The FIFO whose hint leads to pages for the class: of its slabs, if it is small */
+/* The FIFO whose hint leads to pages for the class: if the class is small, that of its slabs */
 XMC_FN xmc_u32 xmc_group_pages_fifo(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   return xmc_fifo_of(heap, me, xmc_class_is_small(cls) ? xmc_slab_class(cls) : cls);
 }
 
-/* Superblocks of a small class for n work-items or fewer, whole ones of 32: all their places in the slab that the slot used
- * last by one CAS. Returns how many work-items were served, from `i` on; 0 while room is scarce (xmc_carve says what is done
- * then). */
+/* Takes whole Superblocks of 32 blocks of a small class for the work-items from `i` on, at most n: claims all their places by one CAS,
+ * in the slab that the slot used last. Returns how many work-items it served; 0 once room was scarce, because then xmc_carve has to
+ * serve them. */
 XMC_FN xmc_u32 xmc_group_take_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
                                      xmc_u32 cls, xmc_u32 i, xmc_u32 n) {
   xmc_u32 fifo = xmc_fifo_of(heap, me, cls), slab, take, id, served = 0, scarce;
@@ -92,13 +92,13 @@ XMC_FN xmc_u32 xmc_group_take_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __loc
   if (slab == XMC_NONE)
     return 0;
   w = xmc_load_relaxed64(xmc_word_of(heap, slab));
-  take = xmc_word_available(w, xmc_slab_class(cls)); /* but for a last place that is smaller */
+  take = xmc_word_available(w, xmc_slab_class(cls)); /* without a last place of fewer blocks */
   if (xmc_slab_blocks(cls) & 31u)
     take &= ~(1u << (xmc_slab_blocks(cls) >> 5));
   take = xmc_lowest_bits(take, n / 32u);
   if (!take || xmc_cas_acquire64(xmc_word_of(heap, slab), w, w & ~(xmc_u64)take) != w)
     return 0;
-  scarce = xmc_scarce_near(heap); /* it may have become so */
+  scarce = xmc_scarce_near(heap); /* it may have become scarce */
   for (; take; take &= take - 1u, served += 32u) {
     id = xmc_superblock_id(xmc_slab_page(slab), xmc_lowest32(take));
     xmc_store_relaxed64(xmc_word_of(heap, id), xmc_word_make(cls, 32u, 0));
@@ -109,7 +109,7 @@ XMC_FN xmc_u32 xmc_group_take_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __loc
   return served;
 }
 
-/* Starts a slab of which no place is free, and Superblocks of which no block is, in a page that is the caller's. */
+/* Starts a slab and all its Superblocks in a page that is the caller's. No place and no block of them is free: all are the caller's. */
 XMC_FN void xmc_group_start_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page) {
   xmc_u32 words = xmc_words(heap), left = xmc_slab_blocks(cls), places = (left + 31u) >> 5, place;
   xmc_store_relaxed64(xmc_word_at(heap, words, xmc_slab_id(page)),
@@ -119,8 +119,9 @@ XMC_FN void xmc_group_start_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 
                         xmc_word_make(cls, left < 32u ? left : 32u, 0));
 }
 
-/* Runs of pages all whose blocks n work-items or fewer take, by one CAS: those which the slot returned last, as far as they lie in
- * one span; or what is free in the span where it goes on. Returns how many work-items were served, from `i` on. */
+/* Claims runs of pages by one CAS, all of whose blocks go to the work-items from `i` on, at most n. It takes the runs that the slot
+ * returned last, as far as they lie in one span; or, if it returned none, free runs in the span where it goes on. Returns how many
+ * work-items it served; 0 once room was scarce. */
 XMC_FN xmc_u32 xmc_group_take_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
                                     xmc_u32 cls, xmc_u32 i, xmc_u32 n) {
   xmc_u32 fifo = xmc_group_pages_fifo(heap, me, cls), order = xmc_class_order(cls), served = 0, scarce;
@@ -137,7 +138,7 @@ XMC_FN xmc_u32 xmc_group_take_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __loca
   word = xmc_span_word(heap, span);
   w = xmc_load_relaxed64(word);
   runs = xmc_aligned_runs(w, order);
-  if (xmc_hint_is_run(hint)) { /* the stack, from the top */
+  if (xmc_hint_is_run(hint)) { /* the stack of returned runs, from the top */
     for (; want > 0 && xmc_hint_is_run(hint); want--) {
       at = xmc_hint_page(hint) & (XMC_SPAN_PAGES - 1u);
       if (xmc_hint_page(hint) >> XMC_SPAN_SHIFT != span || xmc_hint_order(hint) != order ||
@@ -170,7 +171,7 @@ XMC_FN xmc_u32 xmc_group_take_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __loca
   return served;
 }
 
-/* All n work-items want this class. Returns how many, the first ones, were served. */
+/* Serves n work-items that all want this class. Returns how many of them, the first ones, it served. */
 XMC_FN xmc_u32 xmc_group_serve_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
                                    xmc_u32 cls, xmc_u32 n) {
   xmc_u32 i = 0, bytes = xmc_class_bytes(cls), take;
@@ -201,7 +202,8 @@ XMC_FN xmc_u32 xmc_group_serve_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local
   return i;
 }
 
-/* Sizes become blocks. `at`: the scratch; `id`: the work-item that reports failures */
+/* Replaces each size in the scratch by the address of a block, or 0. `at`: the address of the scratch; `id`: the work-item for which
+ * failures are reported */
 XMC_GROUP_FN void xmc_group_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, xmc_u64 at,
                                    xmc_u32 items) {
   __local xmcGroupScratch *scratch = (__local xmcGroupScratch *)(size_t)at;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Free by a work-group: its first work-item gives back for all (group.cl). */
+/* free by a work-group: its first work-item releases the blocks of all (group.cl). */
 #ifndef XMC_GROUP_FREE_CL
 #define XMC_GROUP_FREE_CL
 #include "group.cl"
 
 #if !XMC_COLLECTIVE_EACH
-/* Are the next n pointers those of neighbours? */
+/* 1 if the next n pointers are those of neighbouring blocks, in order */
 XMC_FN int xmc_group_is_row(const __local xmc_u64 *of, xmc_u32 bytes, xmc_u32 n) {
   xmc_u64 first = of[0], other = 0;
   xmc_u32 k;
-  if (n == 32u) { /* most often: the compiler may do several at once */
+  if (n == 32u) { /* most often: here the compiler may compare several at once */
     for (k = 0; k < 32u; k++)
       other |= of[k] ^ (first + k * bytes);
     return !other;
@@ -19,7 +19,7 @@ XMC_FN int xmc_group_is_row(const __local xmc_u64 *of, xmc_u32 bytes, xmc_u32 n)
   return !other;
 }
 
-/* What goes back together: places of a slab, and pages of a span, that are the caller's */
+/* Retired memory that the caller owns and gives back together: places of one slab, and pages of one span */
 typedef struct xmc_group_room {
   xmc_u32 cls;    /* of the Superblocks whose places they are */
   xmc_u32 page;   /* the slab's */
@@ -28,6 +28,7 @@ typedef struct xmc_group_room {
   xmc_u64 pages; /* a mask */
 } xmc_group_room;
 
+/* Gives back the pages in *room by one fetch-or; before that its runs become the top of the slot's stack of hints. */
 XMC_FN void xmc_group_give_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_group_room *room) {
   xmc_u32 cls = room->pages_cls, order = xmc_class_order(cls), fifo = xmc_group_pages_fifo(heap, me, cls),
           page;
@@ -37,7 +38,7 @@ XMC_FN void xmc_group_give_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_group
   if (!room->pages)
     return;
   if (fifo != XMC_NONE &&
-      runs) { /* Superblocks that are shorter than their class's have no runs of that length */
+      runs) { /* a Superblock shorter than its class's full length has no run of that length */
     hint = &xmc_fifo_number(heap, fifo)->hint;
     old = xmc_load_relaxed32(hint);
     for (; runs; runs &= runs - 1u) {
@@ -51,6 +52,7 @@ XMC_FN void xmc_group_give_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_group
   room->pages = 0;
 }
 
+/* Adds a run of 2^order pages to *room. If *room has pages of another span or class it gives those back first. */
 XMC_FN void xmc_group_add_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_group_room *room, xmc_u32 cls,
                                 xmc_u32 page, xmc_u32 order) {
   if (room->span != page >> XMC_SPAN_SHIFT || room->pages_cls != cls) {
@@ -61,6 +63,8 @@ XMC_FN void xmc_group_add_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_group_
   room->pages |= xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order);
 }
 
+/* Gives back the places in *room by one fetch-or; or, if they are all places of a slab that is not listed, retires the slab and adds
+ * its page. */
 XMC_FN void xmc_group_give_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_group_room *room) {
   xmc_u32 places = room->places, cls, id;
   xmc_u64 w;
@@ -80,8 +84,8 @@ XMC_FN void xmc_group_give_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
     xmc_settle(heap, me, words, cls, id, w | XMC_WORD_LISTED | places);
 }
 
-/* All blocks of a Superblock at once: retired, if nobody answers for it and the slot has another one. Its room is kept in
- * *room. */
+/* Retires a Superblock all of whose blocks are released at once, if it is not listed and the slot's seat has another one, and adds its
+ * memory to *room. Returns 1; or 0, and then the caller must release the blocks. */
 XMC_FN int xmc_group_retire(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                             xmc_u32 count, xmc_group_room *room) {
   xmc_u32 fifo = xmc_fifo_of(heap, me, cls);
@@ -106,9 +110,9 @@ XMC_FN int xmc_group_retire(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
 /* Blocks of one Superblock that go back together */
 typedef struct xmc_group_part {
   xmc_u32 id;    /* the Superblock's */
-  xmc_u32 count; /* its blocks, or 0 if its word did not say so */
-  xmc_u32 bits;  /* those that go back, */
-  xmc_u32 lanes; /* and how many pointers were theirs: more than bits if some was freed twice */
+  xmc_u32 count; /* how many it has, or 0 if its word is not of the class */
+  xmc_u32 bits;  /* its blocks that go back, a mask */
+  xmc_u32 lanes; /* how many pointers led to them: more than bits if one was freed twice */
 } xmc_group_part;
 
 XMC_FN void xmc_group_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
@@ -118,9 +122,10 @@ XMC_FN void xmc_group_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 word
     xmc_blocks_release(heap, me, words, cls, part->id, part->bits, part->lanes);
 }
 
-/* Blocks of one Superblock are one release: for each class one Superblock is kept at a time, because blocks that were handed out
- * together come in that order, those of other classes in between. Neighbours need no look at the page map: `next` is where the block
- * after the last one begins, `left` how many of the Superblock follow. */
+/* Frees the pointers in the scratch, whose address is `at`. Blocks of one Superblock are released together: for each class the blocks
+ * of one Superblock at a time are collected, because blocks that were handed out together come in that order, with those of other
+ * classes in between. A neighbour of the last block needs no look at the page map: `next` is where that block begins, and `left` says
+ * how many more of the Superblock follow. */
 XMC_GROUP_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 at, xmc_u32 items) {
   __local xmcGroupScratch *scratch = (__local xmcGroupScratch *)(size_t)at;
   xmc_u32 i, bit = 0, left = 0, bytes = 0, used = 0; /* used: classes that have a part, a mask */

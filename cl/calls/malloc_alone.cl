@@ -6,9 +6,10 @@
 #include "turns.cl"
 
 #if !XMC_SIMT || XMC_COALESCING == XMC_COALESCE_NONE
-/* Returns block `bit` of a Superblock, and prefetches the block XMC_BLOCKS_AHEAD further on, because the next atomic waits for the user's write
- * to this one; behind the first block of a Superblock, all blocks up to there. Where there is none that far on it prefetches this one: CPUs
- * cannot predict a branch on the bit where requests of several classes come in turn. */
+/* xmc_block_ahead returns `block`, which is block `bit` of a Superblock, and prefetches the block XMC_BLOCKS_AHEAD further on, because
+ * the next atomic has to wait for the user's write to this block. If there is none that far on it prefetches this one, because CPUs
+ * cannot predict a branch on the bit if requests of several classes alternate. xmc_blocks_ahead prefetches, if this is the Superblock's
+ * first block, all blocks up to there. */
 #define XMC_BLOCKS_AHEAD 16u
 XMC_FN XMC_GLOBAL char *xmc_block_ahead(XMC_GLOBAL char *block, xmc_u32 cls, xmc_u32 bit) {
   xmc_prefetch(block + (bit < 32u - XMC_BLOCKS_AHEAD ? XMC_BLOCKS_AHEAD : 0u) * xmc_class_bytes(cls));
@@ -21,8 +22,8 @@ XMC_FN XMC_GLOBAL char *xmc_blocks_ahead(XMC_GLOBAL char *block, xmc_u32 cls, xm
   return block;
 }
 
-/* One block of the active Superblock `id`, or 0 and its word as seen in *w. On CPUs a CAS with a wrong guess is expensive, and so is a
- * load right behind another atomic on the same word: the FIFO's `partly` remembers which to use. */
+/* Claims one block of the active Superblock `id`. Returns 0 if there is none, with the word as last seen in *w. On CPUs a CAS with a
+ * wrong guess is expensive, and so is a load right behind another atomic on the same word: the FIFO's `partly` remembers which to use. */
 XMC_FN XMC_GLOBAL char *xmc_active_malloc(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_u32 fifo,
                                           xmc_u32 id, xmc_u64 *w) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_at(heap, view.words, id);
@@ -47,7 +48,7 @@ XMC_FN XMC_GLOBAL char *xmc_active_malloc(XMC_GLOBAL xmcHeap *heap, xmc_view vie
   return take ? xmc_block_ahead(xmc_block_at(heap, view.data, cls, id, bit), cls, bit) : 0;
 }
 
-/* A block of the class, of the active Superblock of the caller's FIFO, or 0 */
+/* Allocates a block of the class out of the active Superblock of the caller's FIFO. Returns 0 if that fails. */
 XMC_FN XMC_GLOBAL char *xmc_seat_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   xmc_view view;
   xmc_u32 fifo;
@@ -60,7 +61,7 @@ XMC_FN XMC_GLOBAL char *xmc_seat_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xm
                            xmc_active_id(xmc_load_relaxed64(&xmc_fifo_number(heap, fifo)->active)), &w);
 }
 
-/* A block of the class, or 0 when the caller's FIFO, its slab and the pages have none. view.count > 0 */
+/* Allocates a block of the class. Returns 0 if the caller's FIFO, its slab and the pages have none. view.count must not be 0. */
 XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view,
                                              xmc_u32 cls) {
   XMC_GLOBAL char *block;
@@ -76,10 +77,10 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
     block = xmc_active_malloc(heap, view, cls, seat.fifo, xmc_active_id(seat.active), &w);
     if (block)
       return block;
-  } else { /* most callers have tried that (xmc_seat_malloc) */
+  } else { /* most callers have tried it (xmc_seat_malloc) */
     w = xmc_seat_word(heap, view.words, seat.active);
   }
-  for (;;) { /* again only when somebody else moved the FIFO on */
+  for (;;) { /* again only if another work-item moved the FIFO on */
     claim = xmc_blocks_claim(heap, me, view.words, cls, 1, w, seat);
     if (claim != XMC_CLAIM_AGAIN)
       break;
@@ -92,7 +93,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   return xmc_blocks_ahead(xmc_block_at(heap, view.data, cls, xmc_claim_id(claim), bit), cls, bit);
 }
 
-/* A block of the class from the last resort, a larger one when there is no other, or 0. */
+/* Allocates a block of the class by the last resort, or a larger one if there is no other. Returns 0 if there is neither. */
 XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   XMC_AFRESH64(heap);
   xmc_search search = xmc_search_start(heap);
@@ -106,7 +107,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc
   return xmc_last_block(heap, xmc_claim_id(claim), xmc_lowest32(xmc_claim_mask(claim)));
 }
 
-/* A run of pages as one block, its address a multiple of `align` pages, or XMC_NONE. */
+/* Allocates a run of pages as one Memoryblock, whose address is a multiple of `align` pages. Returns its first page, or XMC_NONE. */
 XMC_HOT_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages,
                                           xmc_u32 align) {
   XMC_AFRESH64(heap);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* malloc where lanes run in lock step: those that ask for the same at the same time are served together (coalesce.cl). */
+/* malloc where lanes run in lock step: lanes that ask for the same class, or as many pages, at the same time are served together
+ * (coalesce.cl). */
 #ifndef XMC_MALLOC_LANES_CL
 #define XMC_MALLOC_LANES_CL
 #include "claim.cl"
@@ -7,27 +8,31 @@
 #include "turns.cl"
 
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
-/* The group's first lane, which alone has `ask`, claims blocks of the active Superblock, of which `free` are free by
- * its word w as seen or guessed; all lanes walk along, so that they need not come together again. Returns their mask, and
- * the Superblock in *id, to all of them; or 0, and in *id whether *w has any of the class now. */
+/* Claims blocks of the active Superblock for the lanes of the group by one CAS of the first lane, which alone has `ask` set. *w: its
+ * word as seen or guessed; `free`: the blocks that are free by that word. All lanes of the group call it, so that they need not come
+ * together again. Returns to all of them the mask of the claimed blocks, and the Superblock in *id. If none was claimed it returns 0.
+ * If that is because the CAS failed, *w of the first lane is the word that the CAS found, and *id is not 0 if that has free blocks of
+ * the class. */
 XMC_FN xmc_u32 xmc_group_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 cls, xmc_lanes group,
                                xmc_u64 active, int ask, xmc_u32 free, xmc_u64 *w, xmc_u32 *id) {
   xmc_u64 seen = *w;
   xmc_u32 take = xmc_lowest_bits(free, xmc_lanes_count(group));
   *id = xmc_active_id(active);
-  XMC_AFRESH(*id); /* else the word's address is reckoned in 64 bits */
+  XMC_AFRESH(*id); /* without this the word's address is computed in 64 bits */
   ask = ask && *id != XMC_NONE && take;
   *w = xmc_cas_acquire64_if(ask, xmc_word_at(heap, view.words, *id), seen,
                             (seen & ~(xmc_u64)take) | XMC_WORD_SEATED);
   take = ask && *w == seen ? take : 0;
   if (!take)
     *id = ask ? xmc_word_available(*w, cls) : 0;
-  xmc_lanes_share(group, xmc_lanes_first(group), &take, id); /* and what that one acquired */
+  xmc_lanes_share(group, xmc_lanes_first(group), &take, id); /* and what the first lane acquired */
   return take;
 }
 
-/* The lanes that got nothing yet go round together. The others stay with them: parted here, the sub-group would go through the rest
- * of the caller's loop in parts (bench/experiments.md). `at`: the bit of the lane's block in Superblock `id`. (A copy of `seat`: six registers.) */
+/* Serves the lanes that got no block yet, in a loop. The other lanes stay in the loop: if they left it here, the sub-group would go
+ * through the rest of the caller's loop in parts (bench/experiments.md). `at`: the bit of the lane's block in Superblock `id`, or
+ * XMC_NONE. take, id and w are those of the last claim. Returns the lane's block, or 0 if it needs the last resort. (A copy of `seat`
+ * would take six registers.) */
 XMC_PART_FN XMC_GLOBAL char *xmc_class_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view *view,
                                                    xmc_u32 cls, xmc_lanes group, xmc_seat *seat, xmc_u32 at,
                                                    xmc_u32 take, xmc_u32 id, xmc_u64 w) {
@@ -58,7 +63,8 @@ XMC_PART_FN XMC_GLOBAL char *xmc_class_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc
                                *seat);
       take = xmc_claim_mask(claim);
       id = xmc_claim_id(claim);
-      /* Most often this lane's last turn; if not, the next one reads all of this anew. So nothing here need stay in registers. */
+      /* This is most often the lane's last turn. If it is not, the next turn reads all of these anew, so none of them need stay in
+       * registers. */
       view->data = (xmc_u32)(xmc_heap_data(heap) >> 4);
       w = seat->active = 0;
       view->words = seat->head = seat->used = seat->hint = seat->fifo = 0;
@@ -73,13 +79,14 @@ XMC_PART_FN XMC_GLOBAL char *xmc_class_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc
     if (rank < got)
       at = xmc_nth_bit(take, rank);
     else if (!got && id != XMC_NONE)
-      at = XMC_NONE - 1u; /* there are none */
+      at = XMC_NONE - 1u; /* there is none */
   }
   return at != XMC_NONE - 1u ? xmc_block_at(heap, view->data, cls, id, at) : 0;
 }
 
 #if XMC_SHORT_WAY
-/* A block of the class out of the caller's active Superblock, or 0: then the whole way begins anew, and looks there again. */
+/* Allocates a block of the class out of the caller's active Superblock. Returns 0 if that fails; then the whole path begins anew, and
+ * looks there again. Any lanes. */
 XMC_FN XMC_GLOBAL char *xmc_class_malloc_active(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, cls));
   xmc_u32 rank = xmc_lanes_below(group), want = xmc_lanes_count(group), id, take;
@@ -90,7 +97,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_active(XMC_GLOBAL xmcHeap *heap, xmc_u3
     return 0;
   active = xmc_load_relaxed64(&xmc_fifo_number(heap, xmc_view_fifo(view, me))->active);
   id = xmc_active_id(active);
-  if (want == 32u && XMC_LANES_ARE_32 && xmc_class_is_full(cls)) { /* all of it, or nothing */
+  if (want == 32u && XMC_LANES_ARE_32 && xmc_class_is_full(cls)) { /* all of its blocks, or none */
     if (rank == 0 && id != XMC_NONE) {
       XMC_AFRESH(id);
       used = xmc_word_make(cls, 32u, 0) | XMC_WORD_LISTED | XMC_WORD_SEATED;
@@ -106,13 +113,14 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_active(XMC_GLOBAL xmcHeap *heap, xmc_u3
   }
   w = xmc_word_guess(cls, id) | XMC_WORD_SEATED;
   take = xmc_group_claim(heap, view, cls, group, active, rank == 0, xmc_word_free(w), &w, &id);
-  if (!take && id) /* the guess was wrong, and now the first lane knows */
+  if (!take && id) /* the guess was wrong; the first lane knows the word now */
     take = xmc_group_claim(heap, view, cls, group, active, rank == 0, xmc_word_available(w, cls), &w, &id);
   return rank < xmc_popcount32(take) ? xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank)) : 0;
 }
 #endif
 
-/* A block of the class, or 0 when the caller's FIFO, its slab and the pages have none. view.count > 0 */
+/* Allocates a block of the class. Returns 0 if the caller's FIFO, its slab and the pages have none. view.count must not be 0. Any
+ * lanes. */
 XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_view view,
                                              xmc_u32 cls) {
   xmc_u64 w;
@@ -123,7 +131,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   xmc_seat_read_for(heap, view.own, me, cls, want, &seat);
   if (XMC_LOOKS_FIRST && !view.ours)
     return 0;
-  if (want == 32u && XMC_LANES_ARE_32) { /* most often all of a Superblock */
+  if (want == 32u && XMC_LANES_ARE_32) { /* most often they get a whole Superblock */
     id = XMC_NONE;
     if (rank == 0 && xmc_class_is_full(cls))
       id = xmc_full_claim(heap, me, view.words, cls, seat);
@@ -136,9 +144,9 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   take = xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_free(w), &w, &id);
   XMC_HIDE_BOTH(take, id);
   got = xmc_popcount32(take);
-  if (!xmc_lanes_any(rank >= got)) /* most often all have one now */
+  if (!xmc_lanes_any(rank >= got)) /* most often all lanes have a block now */
     return xmc_block_at(heap, view.data, cls, id, xmc_nth_bit(take, rank));
-  if (!got && id) { /* the guess was wrong, and now the first lane knows */
+  if (!got && id) { /* the guess was wrong; the first lane knows the word now */
     take =
         xmc_group_claim(heap, view, cls, group, seat.active, rank == 0, xmc_word_available(w, cls), &w, &id);
     XMC_HIDE_BOTH(take, id);
@@ -153,7 +161,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 m
   return xmc_class_malloc_rest(heap, me, &view, cls, group, &seat, at, take, id, w);
 }
 
-/* A block of the class from the last resort, a larger one when there is no other, or 0. */
+/* Allocates a block of the class by the last resort, or a larger one if there is no other. Returns 0 if there is neither. Any lanes. */
 XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   XMC_AFRESH64(heap);
   xmc_u32 id = 0, take = 0;
@@ -162,7 +170,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, cls));
   xmc_u32 first, rank, got;
   XMC_ROLLED
-  for (;;) { /* one turn of the first lane's search; those that got nothing go round together */
+  for (;;) { /* the first lane takes a turn of the search; lanes without a result repeat together */
     rank = xmc_lanes_below(group);
     if (rank == 0) {
       got = xmc_lanes_count(group);
@@ -188,7 +196,8 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc
   return xmc_last_block(heap, id, xmc_nth_bit(take, rank));
 }
 
-/* A run of pages as one block, its address a multiple of `align` pages, or XMC_NONE. */
+/* Allocates a run of pages as one Memoryblock, whose address is a multiple of `align` pages. Returns the lane's first page, or
+ * XMC_NONE. Any lanes: those that want as many pages claim them together (xmc_run_is_shared). */
 XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages,
                                            xmc_u32 align) {
   XMC_AFRESH64(heap);
@@ -203,7 +212,7 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
   if (xmc_lanes_count(group) > 1u && !xmc_scarce_near(heap)) {
     near = xmc_memoryblock_home(heap, me);
     if (xmc_lanes_count(group) == 32u && XMC_LANES_ARE_32 &&
-        xmc_popcount32(pages) == 1u) { /* with as many it is one of the shared ones */
+        xmc_popcount32(pages) == 1u) { /* only shared requests have such a group */
       at = xmc_full_runs(heap, pages, near, group);
       if (at != XMC_NONE) {
         xmc_memoryblock_start(heap, at, pages);
@@ -214,7 +223,7 @@ XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
     }
   }
   XMC_ROLLED
-  for (;;) { /* one turn of the first lane's search; those that got nothing go round together */
+  for (;;) { /* the first lane takes a turn of the search; lanes without a result repeat together */
     mask = 0;
     if (xmc_lanes_below(group) == 0) {
       at = xmc_run_take(heap, me, pages, align, xmc_lanes_count(group), near, &search, &mask);

@@ -4,8 +4,7 @@
 #define XMC_REFS_CL
 #include "allocate.cl"
 
-/* References: offsets in the arena, the same on host and device, in every process; 0 is NULL. Pointers
- * are not checked. */
+/* References: offsets in the arena, which are the same on host and device and in every process; 0 is NULL. Pointers are not checked. */
 typedef xmc_u64 xmcRef;
 XMC_API xmcRef xmcToRef(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   return ptr ? xmc_arena_offset(heap, ptr) : 0;
@@ -30,10 +29,9 @@ XMC_API XMC_GLOBAL void *xmcFromRef32(XMC_GLOBAL xmcHeap *heap, xmcRef32 ref) {
   return xmcFromRef(heap, (xmcRef)ref << 4);
 }
 
-/* References that work-items hand to each other while they run. `place` is in global memory, aligned to 8 bytes,
- * in the heap or not. All are atomic at device scope, and the memory order is acquire for the load, acquire and
- * release for the two others: a work-item that gets a reference here sees what was written to its block before the
- * reference was put there. */
+/* References that work-items hand to each other while they run. `place` is in global memory, aligned to 8 bytes, in the heap or not.
+ * All three calls are atomic at device scope. The load acquires, the two others acquire and release: a work-item that gets a reference
+ * here sees what was written to its block before the reference was put there. */
 XMC_API xmcRef xmcLoadRef(volatile XMC_GLOBAL const xmcRef *place) {
   return xmc_load_acquire64((XMC_GLOBAL const xmc_u64 *)place);
 }
@@ -41,7 +39,7 @@ XMC_API xmcRef xmcLoadRef(volatile XMC_GLOBAL const xmcRef *place) {
 XMC_API xmcRef xmcExchangeRef(volatile XMC_GLOBAL xmcRef *place, xmcRef ref) {
   return xmc_exchange_acq_rel64((XMC_GLOBAL xmc_u64 *)place, ref);
 }
-/* Puts `desired` there if `expected` is there. Returns what was there before, so `expected` means success. */
+/* Puts `desired` there if `expected` is there. Returns what was there before, so it succeeded if it returns `expected`. */
 XMC_API xmcRef xmcCompareExchangeRef(volatile XMC_GLOBAL xmcRef *place, xmcRef expected, xmcRef desired) {
   return xmc_cas_acq_rel64((XMC_GLOBAL xmc_u64 *)place, expected, desired);
 }

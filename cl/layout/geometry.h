@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the tables of a heap lie, and how large they are.
+/* Where the tables of a heap lie and how large they are. A program works with any heap of its layout and debug level, or with one geometry:
  *
- *                         any heap                           one geometry (XMC_GEOMETRY, its number)
+ *                         any heap                           one geometry (XMC_GEOMETRY is its number)
  *   xmc_heap_pages(heap)  heap->pages, a load                XMC_GEOMETRY_PAGES, a constant
- *   xmc_heap_present(..)  heap->present, a load              XMC_GEOMETRY_PRESENT; a load where the heap can grow
- *   is it ours?           magic: layout and debug level      number: a hash of all that xmcCreateHeap decides
- *   a request reads       header, then FIFO                  header's number and FIFO at once, on GPUs, unless classes
- *                                                            have different numbers of FIFOs, as with own places
- *   a free reads          header, then page map              header's number and page map at once, on GPUs
+ *   xmc_heap_present(..)  heap->present, a load              XMC_GEOMETRY_PRESENT; a load if the heap can grow
+ *   fits the program if   the magic word is equal (layout    the number is equal (a hash of all that xmcCreateHeap
+ *                         and debug level)                   decides)
+ *   a request reads       header, then FIFO                  on GPUs header's number and FIFO at once, unless classes have
+ *                                                            different numbers of FIFOs, as with own places
+ *   a free reads          header, then page map              on GPUs header's number and page map at once
  *
- * A program is for one geometry if it is built with what xmcGetGeometryOptions says. What it saw before it knew the number counts
- * only if the number is the right one; else it refuses the heap.
+ * The options that xmcGetGeometryOptions returns build a program for one geometry. If such a program reads a table before it knows the
+ * heap's number, it uses what it read only if the number is right; otherwise it refuses the heap.
  */
 #ifndef XMC_GEOMETRY_H
 #define XMC_GEOMETRY_H
@@ -19,16 +20,16 @@
 #endif
 #if !XMC_GEOMETRY
 #undef XMC_GEOMETRY_FIFOS
-#define XMC_GEOMETRY_FIFOS 0 /* of each class below XMC_PARKED_SLABS; 0: the header tells */
+#define XMC_GEOMETRY_FIFOS 0 /* FIFOs of each class below XMC_PARKED_SLABS; 0: read from the header */
 #undef XMC_GEOMETRY_PARKED_FIFOS
-#define XMC_GEOMETRY_PARKED_FIFOS 0 /* of each from there on */
+#define XMC_GEOMETRY_PARKED_FIFOS 0 /* FIFOs of each class from XMC_PARKED_SLABS on */
 #undef XMC_GEOMETRY_OWN
 #define XMC_GEOMETRY_OWN 0
 #undef XMC_GEOMETRY_PRESENT
-#define XMC_GEOMETRY_PRESENT 0 /* 0: the header tells */
+#define XMC_GEOMETRY_PRESENT 0 /* present pages; 0: read from the header */
 #endif
 
-/* ---- the fields ---- */
+/* ---- the fields: xmc_heap_NAME(heap) is a field of the header, or the constant of the one geometry ---- */
 
 #if XMC_GEOMETRY
 #define XMC_GEOMETRY_FIELD(type, name, field, constant) \
@@ -48,8 +49,8 @@ XMC_GEOMETRY_FIELD(xmc_u32, spans, spans, (XMC_GEOMETRY_PAGES + XMC_SPAN_PAGES -
 XMC_GEOMETRY_FIELD(xmc_u32, lanes, lanes, XMC_GEOMETRY_LANES)
 XMC_GEOMETRY_FIELD(xmc_u32, slots, slots, XMC_GEOMETRY_SLOTS)
 
-/* Pages that the arena has, and the spans in which they lie: where searches go. The tables' places, and whether a page has
- * an entry, depend on xmc_heap_pages and xmc_heap_spans alone. */
+/* How many pages are present, and in how many spans they lie: searches go through these. Where the tables lie, and whether a page has
+ * an entry in them, depends on xmc_heap_pages and xmc_heap_spans only. */
 XMC_FN xmc_u32 xmc_heap_present(XMC_GLOBAL xmcHeap *heap) {
   return XMC_GEOMETRY_PRESENT ? XMC_GEOMETRY_PRESENT : heap->present;
 }
@@ -58,6 +59,7 @@ XMC_FN xmc_u32 xmc_heap_present_spans(XMC_GLOBAL xmcHeap *heap) {
                               : heap->present_spans;
 }
 
+/* Returns the byte offset of a level of the span index. */
 XMC_FN xmc_u64 xmc_heap_index(XMC_GLOBAL xmcHeap *heap, xmc_u32 level) {
 #if XMC_GEOMETRY
   (void)heap;
@@ -71,6 +73,7 @@ XMC_FN xmc_u64 xmc_heap_index(XMC_GLOBAL xmcHeap *heap, xmc_u32 level) {
 #endif
 }
 
+/* Returns the entry of fifo_table for a class (xmc_fifos_entry), computed if the geometry gives the numbers of FIFOs. */
 XMC_FN xmc_u64 xmc_heap_fifos(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
   xmc_u32 first = XMC_FIRST_FIFO(XMC_GEOMETRY_OWN);
   if (!XMC_GEOMETRY_FIFOS)
@@ -83,7 +86,8 @@ XMC_FN xmc_u64 xmc_heap_fifos(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
                          XMC_GEOMETRY_PARKED_FIFOS, 0);
 }
 
-/* Where a level of a bitmap begins: level 0 has a bit for each of its items, each further one a bit for a word below. */
+/* xmc_bitmap_items returns how many items a bitmap has, xmc_heap_bitmap the byte offset of one of its levels. Level 0 has a bit for
+ * each item; each further level has a bit for each word of the level below. */
 XMC_FN xmc_u32 xmc_bitmap_items(XMC_GLOBAL xmcHeap *heap, xmc_u32 map) {
   return map == XMC_BUSY     ? xmc_heap_slots(heap) * XMC_ALL_CLASSES
          : map == XMC_PARKED ? xmc_heap_spans(heap) * XMC_SPAN_PAGES * XMC_ALL_CLASSES
@@ -101,7 +105,7 @@ XMC_FN xmc_u64 xmc_heap_bitmap(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 le
 #endif
 }
 
-/* Is this a heap of the layout and geometry that the program was built for? */
+/* Returns 1 if this is a heap of the layout, debug level and geometry that the program was built for; 0 for NULL. */
 XMC_FN int xmc_heap_is_ours(XMC_GLOBAL xmcHeap *heap) {
   return heap && (XMC_GEOMETRY ? heap->geometry == XMC_GEOMETRY : heap->magic == XMC_MAGIC);
 }
@@ -121,14 +125,15 @@ XMC_FN XMC_GLOBAL xmc_u64 *xmc_word_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, 
 XMC_FN XMC_GLOBAL xmc_u32 *xmc_own_table(XMC_GLOBAL xmcHeap *heap) {
   return (XMC_GLOBAL xmc_u32 *)((XMC_GLOBAL char *)heap + XMC_HEADER_BYTES);
 }
-/* The tables of pages lie on both sides of the page map's begin, `map`: so one field of the header leads to all of them. */
+/* The tables that have an entry for each page or span lie before and behind the start of the page map, byte offset `map`: so one field
+ * of the header leads to all of them. The functions without `map` as an argument read that field. */
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_map_span_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 span) {
   return xmc_at64(heap, map) - 1 - span;
 }
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_map_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 page) {
   return xmc_at64(heap, map) + page;
 }
-/* The hint under this page's in its FIFO's stack (xmc_pages_take) */
+/* The word with the hint that lies under this page's hint in the stack of its FIFO (xmc_pages_take) */
 XMC_FN XMC_GLOBAL xmc_u32 *xmc_map_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 pages, xmc_u32 page) {
   return (XMC_GLOBAL xmc_u32 *)xmc_map_entry(heap, map, pages) + page;
 }
@@ -141,7 +146,7 @@ XMC_FN XMC_GLOBAL xmc_u64 *xmc_page_entry(XMC_GLOBAL xmcHeap *heap, xmc_u32 page
 XMC_FN XMC_GLOBAL xmc_u32 *xmc_next_hint(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   return xmc_map_hint(heap, xmc_heap_map(heap), xmc_heap_pages(heap), page);
 }
-/* The room word of a region's chunk that begins at this page (regions/region.h): that of its first even page */
+/* The room word of the region's chunk that begins at this page (regions/region.h): the word of the chunk's first even page */
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_room_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 pages, xmc_u32 page) {
   return xmc_map_entry(heap, map, pages) + ((pages + 1u) >> 1) + ((page + 1u) >> 1);
 }
@@ -164,7 +169,7 @@ XMC_FN xmc_u64 xmc_geometry_mix(xmc_u64 h, xmc_u64 value) {
 XMC_FN xmc_u64 xmc_geometry_number(XMC_GLOBAL const xmcHeap *heap) {
   xmc_u64 h = XMC_MAGIC_OF(heap->debug);
   xmc_u32 i;
-  h = xmc_geometry_mix(h, heap->max_bytes); /* so that a program is for a heap before and after it grew */
+  h = xmc_geometry_mix(h, heap->max_bytes); /* not bytes: the number stays the same when the heap grows */
   h = xmc_geometry_mix(h, heap->data);
   h = xmc_geometry_mix(h, heap->words);
   h = xmc_geometry_mix(h, (xmc_u64)heap->pages << 32 | heap->page_map);

@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring of a traced heap: the last events, for the kernels that write them (trace/trace.cl) and the host that reads them.
+/* The ring of a traced heap, which holds its last events: kernels write them (trace/trace.cl), and the host reads them.
  *
  *   +--------------+----------+----------+-----+----------------+
  *   | taken, clock | record 0 | record 1 | ... | record n - 1   |     n a power of two
  *   |     64 B     |   48 B   |   48 B   |     |                |
  *   +--------------+----------+----------+-----+----------------+
  *
- * An event takes the next place by a fetch-add on `taken`; event p belongs in record p % n. Its writer takes the record from the
- * event that is there by one CAS on `state`, writes the other words, and then says that it is whole:
+ * A writer gets the number p of its event by a fetch-add on `taken`; event p belongs in record p % n. The writer takes that record from
+ * the event that is in it by one CAS (acquire) on `state`, writes the other words, and then stores the new state (release):
  *
- *   state   0                   nothing was written yet
+ *   state   0                   no event was written yet
  *           2 (p + 1) | 1       event p is being written
- *           2 (p + 1)           event p is whole
+ *           2 (p + 1)           event p is complete
  *
- * Nobody waits: a writer that finds the record in another one's hands, or with a later event in it, gives up. So an event is lost
- * if the ring came round before the host looked, or before its writer had finished; a work-item that is stopped while it
- * writes costs its record for good. The host needs no count of these: lost is what was taken and is not there.
+ * No writer waits: if another writer holds the record, or a later event is in it, the writer gives up. So an event is lost if a later
+ * event takes its record before the host read it or before its own writer began, or if the writer of an earlier event still holds the
+ * record. A work-item that is stopped while it writes makes its record unusable for good. Nothing counts the lost events: they are
+ * those that were taken and are not in the ring.
  *
  *   what    63  56 55   40 39       0
  *          +------+-------+----------+
  *          | kind | track | ref      |
  *          +------+-------+----------+
- *   ref: the block's xmcRef; 0 for failed requests, bad frees and whole regions. track: different for callers that run at the same
- *   time, most often.
+ *   kind: XMC_TRACE_…. ref: the block's xmcRef; 0 for failed requests, bad frees and calls for whole regions. track: mostly different for
+ *   callers that run at the same time.
  */
 #ifndef XMC_RING_H
 #define XMC_RING_H
 #include "arena.h"
 
 #if XMC_TRACE || !XMC_OPENCL
-#define XMC_TRACE_MALLOC 1u /* also calloc, aligned_alloc, and realloc of NULL */
-#define XMC_TRACE_FREE 2u   /* also realloc to 0 bytes */
-/* A realloc is both: the old block's end and then, at the same place or another one, the new block. */
+#define XMC_TRACE_MALLOC 1u /* also calloc, aligned_alloc, and realloc with ptr NULL */
+#define XMC_TRACE_FREE 2u   /* also realloc with size 0 */
+/* A realloc is two events: the end of the old block and then the new block, at the same address or another one. */
 #define XMC_TRACE_REALLOC_FREE 3u
 #define XMC_TRACE_REALLOC_MALLOC 4u
-#define XMC_TRACE_FAILURE 5u /* a request that got NULL */
+#define XMC_TRACE_FAILURE 5u /* a request that returned NULL */
 #define XMC_TRACE_BAD_FREE 6u
 #define XMC_TRACE_REGION_CREATE 7u
 #define XMC_TRACE_REGION_MALLOC 8u
@@ -44,30 +45,30 @@
 
 typedef struct xmc_trace_record {
   xmc_u64 state;
-  xmc_u64 time; /* of the device's clock; 0: not known */
+  xmc_u64 time; /* of the device's clock, in the ring's unit; 0: not known */
   xmc_u64 what;
-  xmc_u64 size; /* bytes asked for; 0 of frees */
+  xmc_u64 size; /* bytes that were requested; 0 for frees */
   xmc_u64
-      room; /* bytes of the block as the statistics count them: of its class, or of its pages; of a region's calls: the region */
-  xmc_u32 site; /* where the call stands: xmc_debug_site */
+      room; /* bytes of the block as the statistics count them: of its class or its pages; for a region's calls: the region */
+  xmc_u32 site; /* file and line of the call (xmc_debug_site) */
   xmc_u32 item; /* low half of the work-item's global linear id */
 } xmc_trace_record;
 
-/* The ring's head; xmcHeap's trace_records of records follow it. */
+/* The head of the ring; `trace_records` (in xmcHeap) records follow it. */
 typedef struct xmc_trace_ring {
-  xmc_u64 taken; /* events so far */
-  xmc_u64 clock; /* unit of times: XMC_CLOCK_… */
+  xmc_u64 taken; /* number of events so far */
+  xmc_u64 clock; /* the unit of `time`: XMC_CLOCK_… */
   xmc_u64 spare[6];
 } xmc_trace_ring;
 
 #define XMC_CLOCK_NONE 0u
 #define XMC_CLOCK_NS 1u
-#define XMC_CLOCK_TICKS 2u /* how long one takes is not known */
+#define XMC_CLOCK_TICKS 2u /* ticks of unknown length */
 
 #define XMC_TRACE_RING_HEAD 64u
 #define XMC_TRACE_LEAST_RECORDS 64u
-#define XMC_TRACE_MOST_RECORDS (1u << 24) /* 768 MiB */
-#define XMC_TRACE_REF_BITS 40             /* more than any arena has */
+#define XMC_TRACE_MOST_RECORDS (1u << 24) /* 768 MiB of records */
+#define XMC_TRACE_REF_BITS 40             /* enough for the offsets in any arena */
 
 XMC_FN XMC_GLOBAL xmc_trace_ring *xmc_trace_ring_of(XMC_GLOBAL xmcHeap *heap) {
   return (XMC_GLOBAL xmc_trace_ring *)xmc_at64(heap, heap->trace);

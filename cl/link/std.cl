@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The default heap as an object of its own, which is linked with the library (xmalloc.cl, compiled with -DXMC_API=) and with
- * objects that allocate by other names than the library's and have no heap to pass:
+/* The default heap as an object of its own. It is linked with the library (xmalloc.cl, compiled with -DXMC_API=) and with objects that have
+ * no heap to pass and allocate by other names than the library's:
  *
  *   malloc free calloc realloc aligned_alloc          C
  *   operator new, new[], delete, delete[]             C++, as C++ for OpenCL mangles them, and HIP and SYCL
  *   __chip_malloc __chip_free                         HIP kernels that chipStar compiles
  *   gpu_malloc gpu_free                               Julia, by GPUCompiler
  *
- * Their pointers are generic, or __global where the device has no generic address space. All are weak where the
- * implementation has weak symbols, so that an object's own function of the same name stays. A variable at program scope
- * holds the heap, which the host sets by xmcBindDefaultHeap; until then requests return NULL and frees do nothing.
+ * The pointers of these functions are generic, or __global if the device has no generic address space. If the implementation has weak
+ * symbols, all of them are weak, so that an object's own function of the same name takes precedence. A variable at program scope holds
+ * the heap's address, which the host sets by xmcBindDefaultHeap; until then requests return NULL and frees do nothing. Convergence: any
+ * lanes.
  */
 #ifndef XMC_LINK_STD_CL
 #define XMC_LINK_STD_CL
@@ -33,7 +34,7 @@
 #endif
 #if XMC_GENERIC
 #define XMC_ANY
-#define XMC_TO_GLOBAL(ptr) to_global(ptr) /* NULL for what lies in no heap anyway */
+#define XMC_TO_GLOBAL(ptr) to_global(ptr) /* NULL for local and private memory, in which no heap lies */
 #else
 #define XMC_ANY __global
 #define XMC_TO_GLOBAL(ptr) (ptr)
@@ -71,7 +72,7 @@ XMC_WEAK XMC_ANY void *aligned_alloc(size_t alignment, size_t size) {
   return xmcAlignedAlloc(xmc_default_heap, alignment, size);
 }
 
-/* ---- C++: a request of no bytes has an address of its own there ---- */
+/* ---- C++, where a request of 0 bytes must return an address of its own ---- */
 #define XMC_NEW(symbol) \
   XMC_WEAK XMC_ANY void *symbol(size_t size) { return xmcMalloc(xmc_default_heap, size ? size : 1u); }
 #define XMC_DELETE(symbol) \
@@ -87,7 +88,7 @@ XMC_DELETE(_ZdlPv)
 XMC_DELETE(_ZdaPv)
 XMC_DELETE_SIZED(_ZdlPvm)
 XMC_DELETE_SIZED(_ZdaPvm)
-/* C++ for OpenCL, whose pointers are generic: on targets that number their address spaces, and on others */
+/* C++ for OpenCL, whose pointers are generic: names on targets that number their address spaces, then on others */
 XMC_DELETE(_ZdlPU3AS4v)
 XMC_DELETE(_ZdaPU3AS4v)
 XMC_DELETE_SIZED(_ZdlPU3AS4vm)
@@ -97,7 +98,7 @@ XMC_DELETE(_ZdaPU9CLgenericv)
 XMC_DELETE_SIZED(_ZdlPU9CLgenericvm)
 XMC_DELETE_SIZED(_ZdaPU9CLgenericvm)
 
-/* ---- compilers' own names ---- */
+/* ---- names that compilers use ---- */
 XMC_WEAK XMC_ANY void *__chip_malloc(uint size) { return xmcMalloc(xmc_default_heap, size); }
 XMC_WEAK void __chip_free(XMC_ANY void *ptr) { xmcFree(xmc_default_heap, XMC_TO_GLOBAL(ptr)); }
 XMC_WEAK XMC_ANY void *gpu_malloc(ulong size) { return xmcMalloc(xmc_default_heap, (size_t)size); }

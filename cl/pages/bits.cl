@@ -4,11 +4,11 @@
 #define XMC_BITS_CL
 #include "../platform/platform.h"
 
-/* The place of the n-th (from 0) set bit of x; n < popcount(x). Shifting a copy of x instead keeps two more values
- * alive, where kernels that allocate have the most. */
+/* Returns the place of the n-th set bit of x, from 0; n must be less than popcount(x). To shift a copy of x instead would keep two more
+ * values alive, at the point where kernels that allocate have the most. */
 XMC_FN xmc_u32 xmc_nth_bit(xmc_u32 x, xmc_u32 n) {
   xmc_u32 place = xmc_lowest32(x), width;
-  if (!(x & (x + (x & -x)))) /* all in a row */
+  if (!(x & (x + (x & -x)))) /* all set bits are adjacent */
     return place + n;
   place = 0;
   for (width = 16; width > 0; width >>= 1)
@@ -17,7 +17,7 @@ XMC_FN xmc_u32 xmc_nth_bit(xmc_u32 x, xmc_u32 n) {
   return place;
 }
 
-/* The lowest n set bits of x, all if it has fewer */
+/* Returns the lowest n set bits of x, or all of them if it has fewer. */
 XMC_FN xmc_u32 xmc_lowest_bits(xmc_u32 x, xmc_u32 n) {
   if (n == 1u)
     return x & -x;
@@ -25,7 +25,7 @@ XMC_FN xmc_u32 xmc_lowest_bits(xmc_u32 x, xmc_u32 n) {
     return x;
   return x & ((1u << xmc_nth_bit(x, n)) - 1u);
 }
-/* The same bit by bit, with less to keep in registers */
+/* Returns the same, computed bit by bit, which takes fewer registers. */
 XMC_FN xmc_u32 xmc_lowest_bits_slowly(xmc_u32 x, xmc_u32 n) {
   xmc_u32 left = x;
   XMC_ROLLED
@@ -34,12 +34,12 @@ XMC_FN xmc_u32 xmc_lowest_bits_slowly(xmc_u32 x, xmc_u32 n) {
   return x & ~left;
 }
 
-/* n bits from bit `first` on */
+/* Returns a mask of n bits from bit `first` upwards. */
 XMC_FN xmc_u64 xmc_run_mask(xmc_u32 first, xmc_u32 n) {
   return (n >= 64u ? ~(xmc_u64)0 : ((xmc_u64)1 << n) - 1u) << first;
 }
 
-/* Start bits of the runs of n set bits in x, 1 <= n <= 64 */
+/* Returns the bits of x at which runs of n set bits start; 1 <= n <= 64. */
 XMC_FN xmc_u64 xmc_run_starts(xmc_u64 x, xmc_u32 n) {
   xmc_u32 have = 1, step;
   XMC_ROLLED
@@ -51,7 +51,7 @@ XMC_FN xmc_u64 xmc_run_starts(xmc_u64 x, xmc_u32 n) {
   return x;
 }
 
-/* The lowest n set bits of x, all if it has fewer */
+/* Returns the lowest n set bits of x, or all of them if it has fewer. */
 XMC_FN xmc_u64 xmc_lowest_bits64(xmc_u64 x, xmc_u32 n) {
   xmc_u32 low = (xmc_u32)x, have = xmc_popcount32(low);
   if (have >= n)

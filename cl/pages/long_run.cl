@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs of more pages than a span has, and those that grow in place: claimed span by span. */
+/* Claims, span by span, runs of more pages than a span has, and the pages behind a run that grows in place. */
 #ifndef XMC_LONG_RUN_CL
 #define XMC_LONG_RUN_CL
 #include "memoryblock.cl"
 
-/* Claims XMC_SPANS_AT_ONCE whole spans from `span` on, by CAS that do not wait for each other. If one of them is not free, it gives back
- * what it got, moves `flux`, and returns 0. */
+/* Claims XMC_SPANS_AT_ONCE whole spans from `span` on, by CAS that do not wait for each other. Returns 1 if all of them were free. Else
+ * it gives back those that it claimed, moves `flux` if there were any, and returns 0. The spans must be present. */
 #define XMC_SPANS_AT_ONCE 4u
 XMC_FN int xmc_spans_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
   XMC_AFRESH64(heap);
-  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span); /* that of each further span lies before it */
+  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span); /* the next span's word lies before it */
   const xmc_u64 all = ~(xmc_u64)0;
   xmc_u64 a = xmc_cas_hint64_fast(word, all, 0), b = xmc_cas_hint64_fast(word - 1, all, 0),
           c = xmc_cas_hint64_fast(word - 2, all, 0), d = xmc_cas_acquire64_fast(word - 3, all, 0);
   xmc_u32 got = (xmc_u32) !~a | (xmc_u32) !~b << 1 | (xmc_u32) !~c << 2 | (xmc_u32) !~d << 3;
-  got = XMC_HIDDEN(got); /* all at once: they do not wait for each other */
+  got = XMC_HIDDEN(got); /* hides all four at once, so that they do not wait for each other */
   if (got == (1u << XMC_SPANS_AT_ONCE) - 1u)
     return 1;
   if (got) {
@@ -26,9 +26,10 @@ XMC_FN int xmc_spans_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
   return 0;
 }
 
-/* Claims the pages [page, page + pages) upwards: XMC_SPANS_AT_ONCE spans where so many are wanted yet, and one by one where that failed or
- * fewer are. Returns `pages`; or, if some are not free, how many there were in the spans before that one, and claims none. Whatever it
- * gives back on the way moves `flux`. */
+/* Claims the pages [page, page + pages) upwards, which must lie in present spans: XMC_SPANS_AT_ONCE spans at a time while at least as
+ * many are still wanted, and one by one if that failed or fewer are wanted. Returns `pages` if it claimed all. If it meets a span where
+ * not all wanted pages are free, it gives back what it claimed and returns how many pages lie in the spans before that one. Whenever it
+ * gives pages back it moves `flux`. */
 XMC_FN xmc_u32 xmc_pages_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
   XMC_AFRESH64(heap);
   xmc_u32 done, n, first;
@@ -64,14 +65,15 @@ XMC_FN xmc_u32 xmc_pages_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 p
   return pages;
 }
 
-/* How many spans from `span` on are free as far as one can see, up to those of a run of `pages`, the last one in part */
+/* Returns how many spans of a run of `pages` pages that begins at `span` look free, up to the first one that does not. Of the last span
+ * only the pages of the run count. A relaxed look: the caller must claim the spans to be sure. */
 XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages) {
   XMC_AFRESH64(heap);
   xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, i = 0;
-  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span); /* that of each further span lies before it */
+  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span); /* the next span's word lies before it */
   xmc_u64 mask, a, b, c, d;
   XMC_ROLLED
-  for (; (i + 4u) * XMC_SPAN_PAGES <= pages; i += 4u, word -= 4) { /* four loads on their way at a time */
+  for (; (i + 4u) * XMC_SPAN_PAGES <= pages; i += 4u, word -= 4) { /* issues four loads together */
     a = xmc_load_relaxed64_fast(word);
     b = xmc_load_relaxed64_fast(word - 1);
     c = xmc_load_relaxed64_fast(word - 2);
@@ -91,22 +93,24 @@ XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
 
 #define XMC_ORDER_OF_SPAN (1u << (XMC_ORDERS - 1u)) /* the index's bit for a span that is wholly free */
 
-/* How often a request moves to a place of its own; after that it goes on span by span from where it is. */
+/* How often a request that lost a run moves to a place of its own. After that it continues behind the span that it lost. */
 #define XMC_LONG_MOVES 8u
 
-/* Claims a run of more than 64 pages, the lowest one that begins with a span: where the index knows of free spans; or, if that leads
- * to none, wherever one can be seen, for the index may miss some while others are in the middle of a call. Two such requests may meet
- * and both step back; then the one that began further up was stopped by a block in use, or by one of XMC_SPANS_AT_ONCE spans that the
- * other gives back, or succeeds. A step back moves `flux`, and requests that failed meanwhile look again.
+/* Claims a run of more than 64 pages, the lowest one that begins at the start of a span. Returns its first page, or XMC_NONE. It looks
+ * where the index names wholly free spans; if that leads to no run, it looks at all spans, because the index may miss some while other
+ * calls are in progress. Two such requests may overlap and both step back. Then the one that began further up was stopped by a block in
+ * use, or by one of the XMC_SPANS_AT_ONCE spans that the other one gives back; or it succeeds. A step back moves `flux`, so requests
+ * that failed meanwhile look again.
  *
- * A request that sees a run free and loses it has others beside it, for whom the index names the same runs. It goes on from a place of
- * its own (xmc_any_number), and asks the index from the first span on afterwards, if there is nothing behind that place. One whose place
- * is the first span, as on CPU devices, goes on behind the span that it lost instead.
+ * If a request sees a run free and then loses it, others search beside it, to which the index names the same runs. So the request
+ * continues from a place of its own (xmc_any_number); if there is no run behind that place, it follows the index once more from the
+ * first span. If its place is the first span, as always on CPU devices, it continues behind the span that it lost.
  *
- * The index forgets the span that a look found in use although the index named it free, and the spans that were claimed wholly, so
- * that the next request passes none of them again. The span in use is looked at once more afterwards, as in xmc_span_mend. The claimed
- * ones need no second look: nobody but their owner gives pages back there, and what a late work-item adds for an earlier owner's pages is
- * found wrong by whoever looks. (Both in one loop, for NVIDIA's compiler copies xmc_index_remove to each place that calls it.) */
+ * It removes two things from the index, so that the next request does not pass them again: a span that the index named although a look
+ * found it in use, and the spans that it claimed wholly. The span in use is looked at once more afterwards, as in xmc_span_mend. The
+ * claimed spans need no second look, because only their owner gives pages back there; if a late work-item adds a bit to the index for
+ * an earlier owner's pages, a later search finds that bit wrong. (Both removals share one loop, because NVIDIA's compiler copies
+ * xmc_index_remove to each place that calls it.) */
 XMC_FN xmc_u32 xmc_run_claim_long(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages) {
   XMC_AFRESH64(heap);
   xmc_u32 need = (pages + XMC_SPAN_PAGES - 1u) >> XMC_SPAN_SHIFT, span = 0, seen, free, left, n, at;

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* Memoryblocks: runs of pages, split and merged (paper 2010, figure 2.5; 2011, section 4).
  *
- * A Memoryblock is a run of pages; the free ones are not linked, as in the paper, but stand as runs of
- * set bits in one word a span of 64 pages (1 MiB):
+ * A Memoryblock is a run of pages. The free ones are not linked as in the paper, but are runs of set bits in the words of the spans; a
+ * word has the 64 pages (1 MiB) of one span:
  *
  *   free_pages[s]   0 0 1 1 1 1 0 1 … 1     split = clear some bits of a run, by one CAS
  *                       +-----+   +---      merge = set bits; neighbours are one run at once
  *
  *   free bits of all spans + pages in use == pages that are present
  *
- * Runs of up to 64 pages lie in one span and cost one CAS, however many blocks live. Longer ones begin
- * at a span and take whole spans, then the first pages of one more; they claim upwards, and who meets a
- * span that is not free gives back what it took. A run in use can become longer by the pages behind it, in the same way, and
- * shorter (xmc_memoryblock_resize). Where to look: the span index (span_index.cl). It
- * follows the spans lazily: giving back sets bits, a searcher who was misled clears them.
- */
+ * A run of up to 64 pages lies in one span and costs one CAS, however many blocks are live. A longer run begins at the start of a span
+ * and takes whole spans, then the first pages of one more. It is claimed upwards; a request that meets a span which is not free gives
+ * back what it took. A run in use can grow by the pages behind it, in the same way, and shrink (xmc_memoryblock_resize). The span index
+ * says where to look (span_index.cl). It follows the spans lazily: a return of pages sets bits, and a search that a bit misled clears
+ * it. */
 #ifndef XMC_MEMORYBLOCK_CL
 #define XMC_MEMORYBLOCK_CL
 #include "bits.cl"
 #include "span_index.cl"
 
-/* Enters the pages [page, end), none if end <= page, as further ones of a run, eight at a time where that is aligned. */
+/* Writes the entries of the pages [page, end) as further pages of a run, eight at a time where that is aligned. Writes none if end <=
+ * page. */
 XMC_FN void xmc_body_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 end) {
   XMC_GLOBAL xmc_u64 *entry =
-      xmc_page_entry(heap, page); /* once: each store would wait for the header's field */
+      xmc_page_entry(heap, page); /* computed once, or each store would wait for the header */
   const xmc_u64 body = XMC_MAP(XMC_CLASS_BODY, 0, 0, 0);
   xmc_u32 n;
   XMC_ROLLED
@@ -40,43 +40,46 @@ XMC_FN void xmc_body_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 end) 
   }
 }
 
-/* Gives pages of one span back. The caller owns them, and nothing refers to them any more. */
+/* Gives pages of one span back: sets their free bits by a release, then tells the index which runs the span gained. The caller must own
+ * the pages, and nothing may refer to them any more. */
 XMC_FN void xmc_span_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) {
   XMC_AFRESH64(heap);
   xmc_u64 old = xmc_or_release64(xmc_span_word(heap, span), mask);
   xmc_u32 gained = xmc_run_orders(old | mask);
-  XMC_AFRESH(gained); /* one after the other, not side by side */
+  XMC_AFRESH(gained); /* the two are computed one after the other, not side by side */
   XMC_AFRESH64(old);
   gained &= ~xmc_run_orders(old);
   if (gained)
     xmc_index_add(heap, 0, span, gained);
 }
 
-/* The same for a run of 1, 2, 4, 8 or 16 pages at a multiple of it, for one who waited for what was written there. */
+/* The same for a run of 1, 2, 4, 8 or 16 pages at a multiple of its length. The fetch-or is a hint here, so all that the caller did
+ * with the pages before must be done already: it has used the value of the atomic that retired their state word, or released before. */
 XMC_FN void xmc_run_gave(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
   xmc_u32 span = page >> XMC_SPAN_SHIFT, ones = (1u << pages) - 1u;
   xmc_u64 old;
   page &= XMC_SPAN_PAGES - 1u;
   old = xmc_or_hint64_fast(xmc_span_word(heap, span), (xmc_u64)ones << page);
   if ((~(xmc_u32)(old >> (page ^ pages)) & ones) && xmc_run_is_there(old, pages))
-    return; /* the neighbour is in use, and such a run was there before: most often */
+    return; /* most often: no longer run arose, and such a run was there before */
   if (XMC_USED_IS_DONE && xmc_index_has_all(heap, span))
-    return; /* as nearly always, as long as pages are plentiful */
+    return; /* nearly always so while pages are plentiful */
   XMC_AFRESH64(old);
   old |= (xmc_u64)ones << page;
   XMC_ROLLED
   while (pages < XMC_SPAN_PAGES &&
          !(~(old >> ((page & ~(pages - 1u)) ^ pages)) & (((xmc_u64)1 << pages) - 1u)))
     pages *= 2u;
-  xmc_index_add(heap, 0, span, 2u * pages - 1u); /* a run of so many, and so each of its halves */
+  xmc_index_add(heap, 0, span, 2u * pages - 1u); /* the run that arose, and all shorter ones in it */
 }
 
-/* Gives up to eight whole spans back that the index has in one word. Nothing waits for what the words were. The bits of the first span are
- * set by a release, whose fence orders those of the others, too, and the index is told once, by a release, after all of them. */
+/* Gives back up to eight whole spans, whose bytes in the index must lie in one word. It does not wait for the old values of the spans'
+ * words: the first span's bits are set by a release, whose fence also orders those of the others, and the index is told once, by a
+ * release, after all of them. */
 XMC_FN void xmc_spans_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 spans) {
   XMC_AFRESH64(heap);
   const xmc_u64 all = 0x0101010101010101u * ((1u << XMC_ORDERS) - 1u);
-  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span); /* that of each further span lies before it */
+  XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span); /* the next span's word lies before it */
   xmc_u32 i;
   xmc_u64 old;
   xmc_or_release64(word, ~(xmc_u64)0);
@@ -87,6 +90,7 @@ XMC_FN void xmc_spans_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 spans
   xmc_index_add(heap, 1, span >> 3, (xmc_u32)all & 0xffu & ~xmc_index_union(old));
 }
 
+/* Gives back a run of pages, which the caller must own, span by span. */
 XMC_FN void xmc_run_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
   XMC_AFRESH64(heap);
   xmc_u32 first, n, span;
@@ -108,10 +112,9 @@ XMC_FN void xmc_run_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 page
   }
 }
 
-/* Claims up to `want` runs of `pages` (at most 64) in one span by one CAS; at least one, or 0. Returns
- * their pages as a mask: the r-th run (from 0) begins at its r * pages-th set bit. Runs of 2^k pages are
- * taken at multiples of 2^k only, but for `anywhere`: where they are shifted by a page that is in use for a
- * moment, the span frays and holds one run less. */
+/* Claims up to `want` runs of `pages` pages (at most 64) in one span by one CAS. Returns the mask of their pages: the r-th run (from 0)
+ * begins at its r * pages-th set bit. Returns 0 if the span has no such run. Runs of 2^k pages are taken at multiples of 2^k only,
+ * unless `anywhere` is set: if a page that is in use for a moment shifted the runs, the span would fray and hold one run less. */
 XMC_FN xmc_u64 xmc_span_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pages, xmc_u32 want,
                               int anywhere) {
   XMC_AFRESH64(heap);
@@ -120,11 +123,11 @@ XMC_FN xmc_u64 xmc_span_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
   xmc_u32 n;
   anywhere |= xmc_popcount32(pages) != 1u; /* not a power of two */
   XMC_ROLLED
-  for (;;) { /* again only when somebody else changed the span */
+  for (;;) { /* again only if another work-item changed the span */
     XMC_AFRESH(pages);
     starts = xmc_run_starts(seen, pages);
     mask = starts & xmc_run_places(pages);
-    if (mask || !anywhere) { /* side by side at multiples of `pages`: each of the first ones is a run */
+    if (mask || !anywhere) { /* at multiples of `pages`: the product makes each start a run */
       mask = xmc_lowest_bits64(mask, want) * xmc_run_mask(0, pages);
     } else {
       XMC_ROLLED
@@ -144,14 +147,14 @@ XMC_FN xmc_u64 xmc_span_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
   }
 }
 
-/* Claims a run of 2^order pages in one span by one CAS: its first page, or XMC_NONE. */
+/* Claims a run of 2^order pages, at a multiple of that, in one span by one CAS. Returns its first page, or XMC_NONE. */
 XMC_FN xmc_u32 xmc_span_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span);
   xmc_u64 seen = xmc_load_relaxed64(word), starts, old;
   xmc_u32 first;
   XMC_ROLLED
-  for (;;) { /* again only when somebody else changed the span */
+  for (;;) { /* again only if another work-item changed the span */
     starts = xmc_aligned_runs(seen, order);
     if (!starts)
       return XMC_NONE;
@@ -163,12 +166,13 @@ XMC_FN xmc_u32 xmc_span_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 ord
   }
 }
 
-/* The bit of `order` if xmc_aligned_runs finds a run of it in x, else 0; by a loop, with less code than that has. */
+/* Returns the bit of `order` if xmc_aligned_runs would find a run of it in x, else 0. It is a loop, which has less code. */
 XMC_FN xmc_u32 xmc_order_in(xmc_u64 x, xmc_u32 order) {
   return (xmc_run_starts(x, 1u << order) & xmc_run_places(1u << order)) ? 1u << order : 0u;
 }
 
-/* The index misled us: 2^order pages are not free in this span, if another look agrees. */
+/* Called when the index named a run of 2^order pages in this span and none was found. If another look agrees, clears the index's bit;
+ * then looks once more, and sets the bit again if there is such a run now. */
 XMC_FN void xmc_span_mend(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order) {
   XMC_AFRESH64(heap);
   if (xmc_order_in(xmc_load_relaxed64(xmc_span_word(heap, span)), order))
@@ -177,8 +181,10 @@ XMC_FN void xmc_span_mend(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order)
   xmc_index_add_called(heap, 0, span, xmc_order_in(xmc_load_relaxed64(xmc_span_word(heap, span)), order));
 }
 
-/* Claims the run of 2^order pages at `page`, a multiple of that, if it is free. Runs at fixed places need no
- * CAS: neighbours in the span that come and go do not matter. `map`: of the header. *seen: the span's word before. */
+/* Claims the run of 2^order pages at `page`, a multiple of that, by one fetch-and: a run at a fixed place needs no CAS, because it does
+ * not matter whether other pages of the span come and go. Returns 1 if the whole run was free. Else it returns 0, after it gave back
+ * the part that was free, and moved `flux` for that if room was ever scarce. `map`: the header's page_map. *seen: the span's word
+ * before. */
 XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 order, xmc_u32 page,
                             xmc_u64 *seen) {
   XMC_AFRESH64(heap);
@@ -188,7 +194,7 @@ XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 order
   got = *seen & mask;
   if (got == mask)
     return 1;
-  if (got) { /* part of it was free: that goes back */
+  if (got) { /* the part that was free is given back */
     mask = xmc_or_release64(word, got);
     order = xmc_orders_gained(mask | got, mask);
     if (order)
@@ -199,19 +205,20 @@ XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 order
   return 0;
 }
 
-/* A run of 2^order pages: its first page, or XMC_NONE. The first turn says how to search. */
-#define XMC_RUN_HASTY 0u /* two looks at the index, then no more */
+/* Searches for a run of 2^order pages and claims it. Returns its first page, or XMC_NONE. `turn` numbers the turns; the number of the
+ * first one says how to search: */
+#define XMC_RUN_HASTY 0u /* two turns by the index, then no more */
 #define XMC_RUN_HOMES \
-  3u /* any in the span of `page`, whose word is `seen`, and in spans whole rounds of slots further up; then
-                             as from XMC_RUN_INDEX */
-#define XMC_RUN_INDEX 11u /* what the index knows, until it knows none */
+  3u /* eight turns: any run in the span of `page`, whose word is `seen`, then in spans whole rounds of slots further up;
+                             then as from XMC_RUN_INDEX */
+#define XMC_RUN_INDEX 11u /* follows the index until it names no such run */
 XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page, xmc_u32 turn,
                               xmc_u64 seen) {
   XMC_AFRESH64(heap);
   xmc_u32 span, found, any;
   xmc_u64 starts;
   XMC_ROLLED
-  for (;; turn++) { /* in the end again only for another span, or after the index was mended */
+  for (;; turn++) { /* from XMC_RUN_INDEX on: only for another span, or after the index was mended */
     XMC_AFRESH(order);
     if (turn == XMC_RUN_HOMES - 1u)
       return XMC_NONE;
@@ -223,7 +230,7 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
         seen = xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT));
         continue;
       }
-      any &= XMC_SPAN_PAGES - 1u; /* not all the same one */
+      any &= XMC_SPAN_PAGES - 1u; /* callers should not all try the same run */
       if (starts >> any)
         starts = starts >> any << any;
       page = (page & ~(XMC_SPAN_PAGES - 1u)) + xmc_lowest64(starts);
@@ -242,29 +249,31 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
   }
 }
 
-/* The span from which a slot looks for Memoryblocks, downwards. The low six bits of the slot's number are reversed, so that the first slots of
- * each 64 (a multiprocessor's), which are in use most often, lie far apart in the heap. */
+/* Returns the span from which a slot looks for Memoryblocks, downwards. The low six bits of the slot's number are reversed, so that the
+ * first slots of each 64 (a multiprocessor's), which are in use most often, lie far apart in the heap. */
 XMC_FN xmc_u32 xmc_memoryblock_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me) {
   XMC_AFRESH64(heap);
   xmc_u32 slot = xmc_slot_hint(me, xmc_heap_lanes(heap)), low = slot & 63u;
   xmc_u32 rows = (xmc_heap_lanes(heap) + 63u) >> 6;
-  low = (low & 0x15u) << 1 | (low >> 1 & 0x15u); /* its six bits the other way round */
+  low = (low & 0x15u) << 1 | (low >> 1 & 0x15u); /* its six bits in reverse order */
   low = (low & 3u) << 4 | (low & 12u) | low >> 4;
-  slot = (slot & ~63u) + low * (rows | 1u); /* less than twice all */
+  slot = (slot & ~63u) + low * (rows | 1u); /* less than 2 * 64 * rows */
   slot = slot < rows * 64u ? slot : slot - rows * 64u;
   return xmc_heap_present_spans(heap) - 1u - slot * xmc_heap_present_spans(heap) / (rows * 64u);
 }
 
-/* Claims up to `want` runs of `pages` pages, 1 to 64, in one span: their mask, and the span in *at. Looks in span `near`
- * first, if there is such a one. 0: there is none in sight of the index or, where `anywhere` is not 0, none in the next so
- * many spans wherever it begins: XMC_HASTY_SPANS while room comes and goes, for all of a large heap would take milliseconds. */
+/* Claims up to `want` runs of `pages` pages, 1 to 64, in one span. Returns the mask of their pages (xmc_span_claim), and the span in
+ * *at. It looks in span `near` first, if that is present. If `anywhere` is 0, it returns 0 if the index names no run of `pages` pages,
+ * rounded up to a power of two. Else it takes runs that begin at any page, and returns 0 if there is none in the next `anywhere` spans
+ * where the index names as much as such a run must contain. XMC_NONE means all spans; while room comes and goes `anywhere` is
+ * XMC_HASTY_SPANS, because to look at all spans of a large heap would take milliseconds. */
 #define XMC_HASTY_SPANS 64u
 XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 want,
                              xmc_u32 anywhere, xmc_u32 near, xmc_u32 *at) {
   XMC_AFRESH64(heap);
   xmc_u32 order = pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0u, left = anywhere, span, next = 0;
   xmc_u64 mask;
-  if (anywhere) /* n pages in a row hold 2^k at a multiple of that, if n > 2^(k + 1) - 2 */
+  if (anywhere) /* n adjacent pages hold 2^k at a multiple of 2^k if n > 2^(k + 1) - 2 */
     order = xmc_highest32(pages + 1u) - 1u;
   if (anywhere != XMC_NONE)
     next = xmc_any_number(me) % xmc_heap_present_spans(heap);
@@ -290,10 +299,10 @@ XMC_FN xmc_u64 xmc_run_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages
   }
 }
 
-/* Finds runs that the index misses because a work-item stopped half-way: compares up to XMC_SWEEP_SPANS spans with the index, and stops at
- * the first that helps. It starts at a number that grows with the failed requests, so on CPU devices it goes on where the last refused
- * request ended; on GPUs xmc_any_number is added, and it starts anywhere. Returns 1 if it mended something or saw 2^order free pages at a
- * multiple of that. */
+/* Finds runs that the index misses because a work-item stopped in the middle of a call. It compares up to XMC_SWEEP_SPANS spans with
+ * the index, adds what the index misses, and stops at the first span that helps. Returns 1 if it added something or saw 2^order free
+ * pages at a multiple of that, else 0. The number of its first span grows with the failed requests, so on CPU devices it continues
+ * where the search of the last refused request ended; on GPUs xmc_any_number is added, so it starts anywhere. */
 #define XMC_SWEEP_SPANS (XMC_SIMT ? 512u : 64u)
 XMC_FN int xmc_index_sweep(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order) {
   XMC_AFRESH64(heap);

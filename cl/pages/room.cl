@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Is room short? On GPUs used memory is looked for then before new memory is taken (calls/claim.cl, calls/turns.cl). The answer is a guess by
- * samples: a count of all pages in use would be one word where all work-items meet. */
+/* Decides whether room is short. While it is, GPUs look for used memory before they take new memory (calls/claim.cl, calls/turns.cl).
+ * The answer is a guess from samples, because a count of all pages in use would be one word on which all work-items contend. */
 #ifndef XMC_ROOM_CL
 #define XMC_ROOM_CL
 #include "bitmap.cl"
 #include "memoryblock.cl"
 
-/* A sample: one span, which `any` chooses. Its pages in use are added to a running mean, times XMC_ROOM_SCALE. What others add
- * at the same time may get lost.
+/* Takes a sample: looks at one span, which `any` chooses, and adds the number of its pages in use to a running mean, which is stored
+ * times XMC_ROOM_SCALE. Samples of several work-items at the same time may get lost.
  *
- * Room is short while over XMC_ROOM_USED eighths of the pages are in use, and fewer than XMC_ROOM_PAGES for each sub-group that may
- * run are free, for what slots keep for themselves does not grow with the heap. It becomes short only while the parked bitmap names
- * a Superblock: else there is no used memory that a look could find. */
+ * Sets XMC_ROOM_SHORT while more than XMC_ROOM_USED eighths of the pages are in use, and fewer than XMC_ROOM_PAGES pages are free for
+ * each sub-group that the device can run, because the memory that slots hold does not grow with the heap; else clears it. It sets the
+ * bit only if the parked bitmap names a Superblock: else there is no used memory that a search could find. */
 #define XMC_ROOM_SCALE 32u
 #define XMC_ROOM_USED 3u
 #define XMC_ROOM_PAGES 12u
@@ -32,22 +32,22 @@ XMC_COLD_FN void xmc_room_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
   }
 }
 
-/* From so many pages on, 3.5 GiB, a GPU's heap is large: slots may keep more for themselves (xmc_stays_whole, xmc_carve_order). */
+/* From this number of pages on (3.5 GiB) a GPU's heap is large: there slots may hold more memory (xmc_stays_whole, xmc_carve_order). */
 #ifndef XMC_MANY_PAGES
 #define XMC_MANY_PAGES 0x38000u
 #endif
 
-/* Is a sample due? `one` differs from request to request. One in 16 is; in heaps of at least XMC_MANY_PAGES one in 64, for there one in 16
- * makes kernels of mixed sizes 6 % slower, while in small heaps the mean of so few samples would follow too late (bench/experiments.md).
- * If `one` is 0 no sample is due. */
+/* Returns 1 if a sample is due; `one` is a number that differs from request to request. One request in 16 takes a sample. In heaps of
+ * at least XMC_MANY_PAGES one in 64 does, because one in 16 makes kernels of mixed sizes 6 % slower there, while in small heaps the
+ * mean of so few samples would follow too late (bench/experiments.md). If `one` is 0, no sample is due. */
 XMC_FN int xmc_room_is_due(XMC_GLOBAL xmcHeap *heap, xmc_u32 one) {
   return one - 1u < (1u << 28) - 1u &&
          (xmc_heap_present_spans(heap) < XMC_MANY_PAGES / XMC_SPAN_PAGES || one < 1u << 26);
 }
 
-/* A sample where one is due: `any` says where, by another product than that which chooses the span, or few spans would ever be looked at.
- * 0 is what xmc_carve has when it got nothing: it would choose the first span each time. Not for the path of a free: a look there makes
- * some kernels a fifth slower. */
+/* Takes a sample if one is due; `any` chooses the span. Whether it is due depends on another product of `any` than the choice of the
+ * span, because otherwise only few spans would ever be looked at. If `any` is 0, which xmc_carve passes if it got nothing, no sample is
+ * taken: 0 would choose the first span each time. A free must not call this, because a sample there makes some kernels a fifth slower. */
 XMC_FN void xmc_room_sample(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
   if (XMC_SIMT && xmc_room_is_due(heap, any * 0x85ebca6bu))
     xmc_room_look(heap, any);

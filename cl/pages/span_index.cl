@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* The span index: where free runs of pages are.
  *
- * A byte for each span has bit k set if the span has 2^k free pages that begin at a multiple of 2^k (k = 0 … 6).
- * A byte one level up is the union of eight, five levels of words:
+ * It has five levels of words. On level 0 each span has a byte, whose bit k is set if the span has 2^k free pages that begin at a
+ * multiple of 2^k (k = 0 … 6). A byte of each other level is the union of the eight bytes of a word of the level below:
  *
  *   level 4   [ 8 bytes: 4,096 spans each ]     1 word for 32,768 spans (32 GiB); searched one after another
  *   …
  *   level 1   [ 8 bytes:     8 spans each ]     1 word for 64 spans
  *   level 0   [ 8 bytes:     1 span  each ]     1 word for 8 spans (8 MiB)
  *
- * So a span that gains a run of any length is one fetch-or, and a search that finds none anywhere a few loads. A
- * bit is a hint with the promise of bitmap.cl: who adds a run sets its bits afterwards, on all levels; who finds a bit wrong
- * clears it, then looks at the span once more.
- */
+ * So a span that gains a run of any length costs one fetch-or, and a search for which there is no run anywhere costs a few loads. A bit
+ * is a hint with the promise of bitmap.cl: a work-item that adds a run sets its bits afterwards, on all levels; a work-item that finds
+ * a bit wrong clears it, then looks at the span once more. */
 #ifndef XMC_SPAN_INDEX_CL
 #define XMC_SPAN_INDEX_CL
 #include "../layout/arena.h"
 #include "../platform/platform.h"
 
-/* Where runs of n pages lie side by side from the start of a span: the multiples of n */
+/* Returns the places where runs of n pages lie side by side from the start of a span: the multiples of n. */
 XMC_FN xmc_u64 xmc_run_places(xmc_u32 n) {
   xmc_u64 places = 1;
   XMC_ROLLED
@@ -27,10 +26,10 @@ XMC_FN xmc_u64 xmc_run_places(xmc_u32 n) {
   return places;
 }
 
-/* Where runs of 2^order set bits of x begin at multiples of that */
+/* Returns the bits of x at which runs of 2^order set bits begin at multiples of 2^order. */
 XMC_FN xmc_u64 xmc_aligned_runs(xmc_u64 x, xmc_u32 order) {
   if (order > 0)
-    x &= x >> 1 & 0x5555555555555555u; /* each step: where runs twice as long begin */
+    x &= x >> 1 & 0x5555555555555555u; /* each step keeps the starts of runs twice as long */
   if (order > 1u)
     x &= x >> 2 & 0x1111111111111111u;
   if (order > 2u)
@@ -42,7 +41,7 @@ XMC_FN xmc_u64 xmc_aligned_runs(xmc_u64 x, xmc_u32 order) {
   return order > 5u ? x & x >> 32 & 1u : x;
 }
 
-/* The k for which x has 2^k set bits at a multiple of 2^k, as a mask */
+/* Returns a mask of the k for which x has 2^k set bits at a multiple of 2^k. */
 XMC_FN xmc_u32 xmc_run_orders(xmc_u64 x) {
   xmc_u32 orders = x != 0;
   x &= x >> 1 & 0x5555555555555555u;
@@ -59,7 +58,7 @@ XMC_FN xmc_u32 xmc_run_orders(xmc_u64 x) {
   return orders | (xmc_u32)x << 6;
 }
 
-/* Those that `now` has and `old` has not: one after the other, with less code and less to keep in registers */
+/* Returns the orders that `now` has and `old` has not, computed one after the other: less code and fewer registers. */
 XMC_FN xmc_u32 xmc_orders_gained(xmc_u64 now, xmc_u64 old) {
   xmc_u32 orders = 0, n;
   xmc_u64 places;
@@ -74,12 +73,12 @@ XMC_FN xmc_u32 xmc_orders_gained(xmc_u64 now, xmc_u64 old) {
   return orders;
 }
 
-/* Are all bits of some byte of x set? */
+/* Returns 1 if all bits of some byte of x are set. */
 XMC_FN int xmc_has_whole_byte(xmc_u32 x) {
   return (((x & 0x7f7f7f7fu) + 0x01010101u) & x & 0x80808080u) != 0;
 }
 
-/* Is it easy to see that x has `pages` set bits, a power of two, at a multiple of that? */
+/* Returns 1 if a quick look shows that x has `pages` set bits, a power of two, at a multiple of that. 0 does not mean that it has none. */
 XMC_FN int xmc_run_is_there(xmc_u64 x, xmc_u32 pages) {
   if (pages == 1u)
     return x != 0;
@@ -97,33 +96,34 @@ XMC_FN XMC_GLOBAL xmc_u64 *xmc_index_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 leve
   return xmc_at64(heap, xmc_heap_index(heap, level)) + (i >> 3);
 }
 
-/* Does the index know runs of all lengths in this span? */
+/* Returns 1 if the index names runs of all lengths in this span. */
 XMC_FN int xmc_index_has_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
   return !(~(xmc_u32)(xmc_load_relaxed64(xmc_index_word(heap, 0, span)) >> 8u * (span & 7u)) &
            ((1u << XMC_ORDERS) - 1u));
 }
 
-/* From `level` up: i is the byte's number there. */
+/* Adds `orders` to byte i of a level, and to the levels above those orders that no byte of the word had before. */
 XMC_FN void xmc_index_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xmc_u32 orders) {
   xmc_u64 old;
   XMC_ROLLED
   for (; level < XMC_INDEX_LEVELS && orders; level++, i >>= 3) {
-    if (XMC_USED_IS_DONE) { /* most often they are all there (bitmap.cl) */
+    if (XMC_USED_IS_DONE) { /* most often all are set already (bitmap.cl) */
       old = xmc_load_relaxed64(xmc_index_word(heap, level, i)) >> (8u * (i & 7u));
       if (!(orders & ~(xmc_u32)old))
         return;
     }
     old = xmc_or_hint64(xmc_index_word(heap, level, i), (xmc_u64)orders << (8u * (i & 7u)));
-    orders &= ~xmc_index_union(old); /* who adds the first to a word answers for the level above */
+    orders &= ~xmc_index_union(old); /* the first byte of a word to have an order sets it above, too */
   }
 }
 
-/* The same for callers that few requests and frees come to: CPU devices call this one, which PoCL so compiles once (platform.h). */
+/* The same for callers that few requests and frees reach. CPU devices call this function, so that PoCL compiles it once (platform.h). */
 XMC_HOT_FN void xmc_index_add_called(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xmc_u32 orders) {
   xmc_index_add(heap, level, i, orders);
 }
 
-/* Takes `orders` from up to eight spans from `span` on, whose bytes share a word. */
+/* Removes `orders` from up to eight spans from `span` on, whose bytes must lie in one word, and from the levels above where no byte of
+ * the word has them any more. The caller must look at the spans once more afterwards, unless it owns them (xmc_run_claim_long). */
 XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 spans, xmc_u32 orders) {
   xmc_u32 level, left = orders;
   xmc_u64 bits = orders * ((xmc_u64)0x0101010101010101u >> (64u - 8u * spans));
@@ -143,7 +143,8 @@ XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 spa
   }
 }
 
-/* The orders of the runs that the index names, a bit each, by its top words alone. An order may be named although no run of it is left. */
+/* Returns the orders of the runs that the index names, a bit for each, by its top words alone. A bit may be set although no such run is
+ * left. */
 XMC_FN xmc_u32 xmc_index_orders(XMC_GLOBAL xmcHeap *heap) {
   xmc_u32 level = XMC_INDEX_LEVELS - 1u, i, orders = 0;
   XMC_ROLLED
@@ -152,12 +153,12 @@ XMC_FN xmc_u32 xmc_index_orders(XMC_GLOBAL xmcHeap *heap) {
   return orders;
 }
 
-/* The first span from `span` on that has a run of 2^order pages by the index, or XMC_NONE */
+/* Returns the first span from `span` on in which the index names a run of 2^order pages, or XMC_NONE. */
 XMC_HOT_FN xmc_u32 xmc_index_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 span) {
   xmc_u32 level = 0, i;
   xmc_u64 bits;
   XMC_ROLLED
-  while (span < xmc_heap_present_spans(heap)) { /* down where there is one, else up at the word's end */
+  while (span < xmc_heap_present_spans(heap)) { /* goes down where a bit is set, else up at the word's end */
     i = span >> (3u * level);                   /* the byte's number */
     bits = xmc_load_relaxed64(xmc_index_word(heap, level, i)) & (xmc_u64)0x0101010101010101u << order &
            ~(xmc_u64)0 << (8u * (i & 7u));
@@ -172,12 +173,12 @@ XMC_HOT_FN xmc_u32 xmc_index_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u
   return XMC_NONE;
 }
 
-/* A span that has a run of 2^order pages by the index, or XMC_NONE. Different numbers `any` lead to
- * different spans, so that searchers do not follow each other; 0 leads to the lowest. */
+/* Returns a span in which the index names a run of 2^order pages, or XMC_NONE. Different numbers `any` choose different spans, so that
+ * searches do not follow each other; 0 chooses the lowest. */
 XMC_HOT_FN xmc_u32 xmc_index_find(XMC_GLOBAL xmcHeap *heap, xmc_u32 order, xmc_u32 any) {
   xmc_u32 start = xmc_any_below(any, xmc_heap_present_spans(heap)), span = start;
   XMC_ROLLED
-  for (;;) { /* once from there on, once from the first one on */
+  for (;;) { /* from `start` on, then from the first span on */
     span = xmc_index_next(heap, order, span);
     if (span != XMC_NONE || start == 0)
       return span;

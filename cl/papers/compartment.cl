@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compartments (paper 2011, figures 3 and 4): what the lanes of a sub-group ask for together is one block, in which each has a
- * compartment.
+/* Compartments (paper 2011, figures 3 and 4): lanes that allocate together get one block, in which each has a compartment. In bytes:
  *
  *        0        8                72               136             184                    312
  *        +--------+----------------+----------------+---------------+----------------------+
@@ -8,9 +7,9 @@
  *        +--------+----------------+----------------+---------------+----------------------+
  *         header   64               64               48              128
  *
- * A compartment's header holds its offset, its size and a tag; the last free of the count returns the block. Skipped for a
- * single lane and for more than 8 KiB. xmcMalloc does so in programs built for XMC_COALESCE_COMPARTMENT; xmcFree knows
- * compartments in all.
+ * The block's header counts its live compartments; the free that brings the count to 0 returns the block. A compartment's header holds
+ * its offset in the block, its size and a tag. A single lane, a request of more than 2 KiB, and lanes that together ask for more than 8
+ * KiB get plain blocks. xmcMalloc makes compartments in programs built for XMC_COALESCE_COMPARTMENT; xmcFree knows them in all programs.
  */
 #ifndef XMC_COMPARTMENT_CL
 #define XMC_COMPARTMENT_CL
@@ -20,13 +19,13 @@
 #define XMC_COMPARTMENT_HEADER_BYTES 8u
 #define XMC_MAX_COMPARTMENT_BYTES 2048u
 
-/* The header of the compartment whose payload is `offset` into the arena, `rest` into its block */
+/* Returns the header of a compartment of `bytes` bytes whose payload is at `offset` in the arena and at `rest` in its block. */
 XMC_FN xmc_u64 xmc_compartment_header(xmc_u64 offset, xmc_u32 rest, xmc_u32 bytes) {
   xmc_u32 tag = (xmc_u32)(offset >> 3) * 2654435769u ^ 0x434f4d50u;
   return (xmc_u64)tag << 32 | (xmc_u64)bytes << 16 | rest;
 }
-/* Does a block's interior pointer lead to a live compartment? Returns its header, or 0. Headers lie in users' memory: one
- * that says more than its block holds is forged. */
+/* Returns the header of the live compartment whose payload starts at ptr, an address inside the block at `place`; 0 if there is none.
+ * Headers lie in users' memory, so a header with more bytes than the block has is refused. */
 XMC_FN xmc_u64 xmc_compartment_find(XMC_GLOBAL xmcHeap *heap, xmc_place place, XMC_GLOBAL const void *ptr) {
   xmc_u64 offset = xmc_arena_offset(heap, ptr), header;
   xmc_u32 bytes;
@@ -42,9 +41,10 @@ XMC_FN xmc_u64 xmc_compartment_find(XMC_GLOBAL xmcHeap *heap, xmc_place place, X
 }
 
 #if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT
+/* Returns a compartment or a block for each lane that calls, or NULL. Any lanes: those that call together share a block. */
 XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 size) {
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, 0)), rest;
-  /* mine: header and payload, which so is 16 bytes aligned in every compartment */
+  /* mine: bytes of header and payload, a multiple of 16, so that each payload is aligned to 16 bytes */
   xmc_u32 mine = (size + XMC_COMPARTMENT_HEADER_BYTES + 15u) & ~15u, before = 0,
           total = XMC_COALESCED_HEADER_BYTES, lane, cls, ask, alone;
   xmc_u32 first = xmc_lanes_first(group), low, high;
@@ -60,7 +60,7 @@ XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
   before += XMC_COMPARTMENT_HEADER_BYTES;
   alone = xmc_lanes_count(group) == 1u || total > XMC_MAX_CLASS_BYTES;
   XMC_ROLLED
-  for (;;) { /* a second time, each for itself, when there is no room for all together */
+  for (;;) { /* a second time, each lane by itself, if there is no room for one block */
     cls = xmc_class_of(alone ? size : total);
     ask = alone || xmc_lane() == first;
     if (ask) {
@@ -73,7 +73,7 @@ XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
       offset = xmc_arena_offset(heap, block);
       xmc_store_relaxed64((XMC_GLOBAL xmc_u64 *)block, xmc_lanes_count(group));
     }
-    xmc_lanes_sync(group); /* the count before any compartment is known */
+    xmc_lanes_sync(group); /* the count is written before any lane knows its compartment */
     low = xmc_shuffle32(group, (xmc_u32)offset, first);
     high = xmc_shuffle32(group, (xmc_u32)(offset >> 32), first);
     offset = (xmc_u64)high << 32 | low;
@@ -89,7 +89,8 @@ XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
 }
 #endif
 
-/* Frees a compartment; whoever clears its header owns it. 1 if it was the last of the block, which the caller must release then. */
+/* Frees a compartment by a CAS that clears its header; if the CAS fails another free did that, and this one is counted as a double
+ * free. Returns 1 if it was the last compartment of the block, which the caller must then release; else 0. */
 XMC_COLD_FN int xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_place place, XMC_GLOBAL char *ptr,
                                      xmc_u64 header) {
   XMC_AFRESH64(heap);
@@ -100,9 +101,10 @@ XMC_COLD_FN int xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_place place, 
   return 0;
 }
 
-/* Frees what begins no Basicblock: the Memoryblock at `page`, if that is not XMC_NONE; else a compartment, or nothing. That is looked up
- * again: a place as an argument would take a stack frame. With XMC_NO_YIELDS it returns, if it was the last compartment of a Basicblock, where that
- * is, and the caller must release it: the Superblock's id, and below it XMC_LAST_COMPARTMENT, the class, and the block's bit. Else 0. */
+/* Frees what starts at ptr but is no Basicblock: the Memoryblock at `page`, if that is not XMC_NONE; else a compartment. If there is
+ * none, it counts a bad free. It looks the place up again, because a place as an argument would take a stack frame. Returns 0; but with
+ * XMC_NO_YIELDS, after the last compartment of a Basicblock, which the caller must then release: the Superblock's id, and below it
+ * XMC_LAST_COMPARTMENT, the class and the block's bit. */
 #define XMC_LAST_COMPARTMENT 0x10000u
 XMC_SETTLE_FN xmc_u64 xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr,
                                      xmc_u32 page) {
@@ -125,10 +127,10 @@ XMC_SETTLE_FN xmc_u64 xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_G
   xmc_blocks_release(heap, me, xmc_words(heap), place.cls, place.id, 1u << place.bit, 1);
   return 0;
 }
-/* The same for one who has looked up the place. 1 if *place is one of a Basicblock now, which the caller must release. */
+/* The same for a caller that has looked up *place. Returns 1 if it must release a Basicblock, the place of which is in *place; else 0. */
 XMC_FN int xmc_other_freed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr, xmc_place *place) {
   xmc_u64 last = xmc_other_free(heap, me, ptr, xmc_memoryblock_page(*place));
-  if (!(last & (0u - (xmc_u64)XMC_NO_YIELDS))) /* always 0 without */
+  if (!(last & (0u - (xmc_u64)XMC_NO_YIELDS))) /* always 0 if XMC_NO_YIELDS is 0 */
     return 0;
   place->id = (xmc_u32)(last >> 32);
   place->cls = (xmc_u32)last >> 5 & 0xffu;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* AMD's GPUs: lanes by clang's builtins (`__AMDGCN__`), for sub-groups of 32 and of 64 lanes. Atomics are C11's (opencl2.h).
+/* AMD's GPUs: lanes by clang's builtins, for sub-groups of 32 and of 64 lanes. Atomics are those of C11 (opencl2.h).
  *
- * AMD's OpenCL declares sub-groups but neither cl_khr_subgroup_ballot nor cl_khr_subgroup_shuffle; its compiler is clang. Lanes of
- * a sub-group run in lock step, so that what each wrote before is on its way before the first lane's next atomic, and a
- * release by that lane waits for all of it; the compiler only has to keep the order.
+ * AMD's OpenCL declares sub-groups, but neither cl_khr_subgroup_ballot nor cl_khr_subgroup_shuffle; its compiler is clang. Lanes of a
+ * sub-group run in lock step: what all lanes wrote before is issued before the first lane's next atomic, and if that atomic is a
+ * release it waits for all these writes. So only the compiler must be kept from changing the order.
  */
 #ifndef XMC_PLATFORM_AMDGCN_H
 #define XMC_PLATFORM_AMDGCN_H
 
-/* Lanes of a sub-group. Clang 21 warns of the macro that tells, since it is to go; without it, what a GPU has unless its compiler is
- * asked for the other size, which -DXMC_AMDGCN_LANES then has to say. */
+/* How many lanes a sub-group has: 32 or 64. The macro __AMDGCN_WAVEFRONT_SIZE gives the number; clang 21 warns that it will be removed.
+ * Without that macro this is the GPU's default; if the compiler is asked for the other size, pass -DXMC_AMDGCN_LANES. */
 #ifndef XMC_AMDGCN_LANES
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdeprecated-pragma"
@@ -37,7 +37,7 @@ XMC_FN xmc_u32 xmc_lanes_below(xmc_lanes m) {
 }
 XMC_FN xmc_u32 xmc_lane(void) { return xmc_lanes_below(~(xmc_lanes)0); }
 XMC_FN xmc_lanes xmc_lanes_that(int predicate) {
-#if !__has_builtin(__builtin_amdgcn_ballot_w64) /* before clang 16: lanes that compare unequal (33) to 0 */
+#if !__has_builtin(__builtin_amdgcn_ballot_w64) /* before clang 16; 33 means "not equal" to the 0 */
   return __builtin_amdgcn_uicmp((xmc_u32)(predicate != 0), 0u, 33);
 #elif XMC_AMDGCN_LANES == 32
   return __builtin_amdgcn_ballot_w32(predicate != 0);
@@ -45,7 +45,7 @@ XMC_FN xmc_lanes xmc_lanes_that(int predicate) {
   return __builtin_amdgcn_ballot_w64(predicate != 0);
 #endif
 }
-/* The key of the first of the lanes that call */
+/* Returns, to all lanes that call, the key of the first of them. */
 XMC_FN xmc_u64 xmc_lanes_first_key(xmc_u64 key) {
   xmc_u32 low = (xmc_u32)__builtin_amdgcn_readfirstlane((int)(xmc_u32)key);
   xmc_u32 high = (xmc_u32)__builtin_amdgcn_readfirstlane((int)(xmc_u32)(key >> 32));
@@ -57,7 +57,7 @@ XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
   return (xmc_u32)__builtin_amdgcn_ds_bpermute((int)(lane << 2), (int)value);
 }
 #else
-/* Where 64 lanes are two halves of 32, ds_bpermute does not reach the other one. One turn for each different lane */
+/* On GPUs that run 64 lanes as two halves of 32, ds_bpermute does not reach the other half. One turn for each different `lane`. */
 XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
   xmc_u32 r = 0, from;
   int open = 1;

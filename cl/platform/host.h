@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The host: C11 (GCC and Clang builtins on plain words), each thread a work-item of its own.
+/* The host: C11 atomics (builtins of GCC and Clang on plain words). Each thread is a work-item of its own. Tests may define:
  *
- * XMC_HOST_STEP() stands before every atomic; tests define it to switch threads there, XMC_HOST_STEP_CAS(p) to do something else before
- * a compare-and-swap of the word at p, and XMC_HOST_THREAD()
- * as a number of the thread, from 1. XMC_HOST_LANES names a header with the lanes of sub-groups, the slot and any
- * number, for tests that run threads in lock step (XMC_SIMT 1). XMC_HOST_NEAR(p) and
- * XMC_HOST_NEAR64(p) are what xmc_load_near32 and xmc_load_near64 read, which on devices may be older than the last store.
+ *   XMC_HOST_STEP()              runs before every atomic, to switch threads there
+ *   XMC_HOST_STEP_CAS(p)         runs instead before a compare-and-swap of the word at p
+ *   XMC_HOST_THREAD()            the number of the thread, from 1
+ *   XMC_HOST_LANES               a header with the lanes of sub-groups, xmc_caller, xmc_slot_hint, xmc_near_slot and xmc_any_number,
+ *                                for tests that run threads in lock step (XMC_SIMT 1)
+ *   XMC_HOST_NEAR(p), …64(p)     what xmc_load_near32 and xmc_load_near64 return: on devices it may be older than the last store
  */
 #ifndef XMC_PLATFORM_HOST_H
 #define XMC_PLATFORM_HOST_H
@@ -99,7 +100,7 @@ XMC_FN xmc_u32 xmc_highest32(xmc_u32 x) { return 31u - (xmc_u32)__builtin_clz(x)
 
 #ifndef XMC_HOST_THREAD
 #define XMC_HOST_THREAD() xmc_host_thread()
-/* Threads take numbers as they first call. */
+/* Each thread gets its number when it first calls. */
 XMC_FN xmc_u32 xmc_host_thread(void) {
   static xmc_u32 next;
   static __thread xmc_u32 mine;
@@ -110,7 +111,7 @@ XMC_FN xmc_u32 xmc_host_thread(void) {
 #endif
 XMC_FN xmc_u64 xmc_work_item(void) { return XMC_HOST_THREAD(); }
 #define XMC_CLOCK_UNIT XMC_CLOCK_NONE
-XMC_FN xmc_u64 xmc_clock(void) { return 0; } /* the host's is not the device's */
+XMC_FN xmc_u64 xmc_clock(void) { return 0; } /* the host's clock is not that of the device */
 #ifdef XMC_HOST_LANES
 #include XMC_HOST_LANES
 #else

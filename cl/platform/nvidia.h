@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* NVIDIA: lanes and memory order by inline PTX (compute capability 7.0 and up).
  *
- * NVIDIA's OpenCL declares neither sub-groups nor device-scope orders, but its compiler takes PTX. An
- * OpenCL mem_fence is work-group scope there and never enough; the .gpu scope below is.
+ * NVIDIA's OpenCL declares neither sub-groups nor orders at device scope, but its compiler accepts inline PTX. OpenCL's
+ * mem_fence has work-group scope there, which is never enough; the atomics below have .gpu scope, which is the device.
  */
 #ifndef XMC_PLATFORM_NVIDIA_H
 #define XMC_PLATFORM_NVIDIA_H
 
-/* Where a loop with atomics ends by what an atomic or a load of gpu scope returned, or where a branch on such a value leads to the loop, ptxas
- * takes it for one that waits for other lanes, and puts YIELD at its head. Lanes that wait for the one in the loop are let go on by
- * that, and often never come together with it again (bench/experiments.md). No loop here waits for others. ptxas follows values through registers,
- * not through memory: so results are written to private memory in two halves and read back whole, some 30 cycles. ptxas makes one store of the two
- * halves, but does not put the value in place of the load. (C, because PTX here would need a register for the address.) Not on the fast path:
- * functions whose name ends in _fast or _if, and xmc_retire_or_hint64, return what they got; a condition on such a value that leads to the rest is
- * hidden instead (XMC_NO_YIELD). `cell` is an array because compilers let those of all inlined functions share their place. */
+/* ptxas puts the instruction YIELD at the head of a loop with atomics if the value of an atomic, or of a load of gpu scope, decides when
+ * the loop ends or whether it is reached, because such a loop could wait for other lanes. At a YIELD the lanes that wait for the lane in
+ * the loop continue without it, and often never come together with it again (bench/experiments.md). No loop here waits for other lanes.
+ * Therefore XMC_HIDDEN hides from ptxas where a value comes from: ptxas follows values through registers but not through memory, so the
+ * value is written to private memory in two halves and read back whole, which takes some 30 cycles. ptxas joins the two stores, but does
+ * not replace the load by the value. (This is C, because PTX would need a register for the address.) Nothing is hidden on the fast path:
+ * functions whose names end in _fast or _if, and xmc_retire_or_hint64, return the plain value, and XMC_NO_YIELD hides the condition by
+ * which such a value leads off the fast path. `cell` is an array because compilers let the arrays of all inlined functions share one
+ * place on the stack. */
 #if XMC_NO_YIELDS
 #define XMC_HIDDEN_FN(name, type, half) \
   XMC_FN type name(type x) { \
@@ -66,8 +68,8 @@ XMC_PTX_LOAD(xmc_load_relaxed32, xmc_u32, "r", "ld.relaxed.gpu.global.u32")
 XMC_PTX_LOAD(xmc_load_relaxed64, xmc_u64, "l", "ld.relaxed.gpu.global.u64")
 XMC_PTX_LOAD(xmc_load_acquire32, xmc_u32, "r", "ld.acquire.gpu.global.u32")
 XMC_PTX_LOAD(xmc_load_acquire64, xmc_u64, "l", "ld.acquire.gpu.global.u64")
-/* Where all sub-groups read the same field of the header, the first caches must serve them: a strong load asks the second
- * each time, and one after the other (10 % of an allocation). */
+/* All sub-groups read the same field of the header, so the first-level caches must serve these loads. A strong load would go to the
+ * second-level cache each time, and the loads would wait for each other (10 % of an allocation). */
 XMC_FN xmc_u64 xmc_load_fixed64(XMC_GLOBAL const xmc_u64 *p) {
   xmc_u64 v;
   __asm volatile("ld.global.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
@@ -129,41 +131,41 @@ XMC_PTX_CAS(xmc_cas_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.cas.b64")
 XMC_PTX_RMW(xmc_and_acquire64, xmc_u64, "l", "atom.acquire.gpu.global.and.b64")
 XMC_PTX_RMW(xmc_or_release64, xmc_u64, "l", "atom.release.gpu.global.or.b64")
 XMC_PTX_RMW(xmc_exchange_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.exch.b64")
-/* Hints: a caller uses the old value before it goes on, so the next access is not issued before this one
- * was done; no fence is paid. Two callers do not: xmc_spans_give, which has a release before and behind them, and xmc_spans_claim, which
- * uses the values of several together. */
+/* Hints: the caller uses the returned value before it continues, so its next access is not issued before the hint was done, and no
+ * fence is needed. Two callers do not use it: xmc_spans_give has a release before and after its hints, and xmc_spans_claim uses the
+ * values of several hints together. */
 XMC_PTX_CAS(xmc_cas_hint32, xmc_u32, "r", "atom.relaxed.gpu.global.cas.b32")
 XMC_PTX_CAS(xmc_cas_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.cas.b64")
 XMC_PTX_RMW(xmc_or_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.or.b64")
-/* Acquires, because not every caller looks at the old value, and without that the access would not be waited for. */
+/* This hint acquires, because some callers do not use the old value, so that nothing else would wait for the access. */
 XMC_PTX_RMW(xmc_and_hint64, xmc_u64, "l", "atom.acquire.gpu.global.and.b64")
 XMC_PTX_RMW(xmc_add_relaxed64, xmc_u64, "l", "atom.relaxed.gpu.global.add.u64")
 XMC_PTX_RMW(xmc_add_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.add.u64")
 XMC_PTX_RMW(xmc_add_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.add.u64")
 XMC_PTX_RMW(xmc_exchange_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.exch.b64")
 
-/* The multiprocessor and its warp: one FIFO for each resident sub-group. Both may change while a kernel
- * runs (preemption), which only costs speed. */
-XMC_FN xmc_u32 xmc_caller(void) { return 0; } /* read where it is needed: it costs no register */
+/* The slot is computed from the numbers of the multiprocessor and of the warp in it, so that each resident sub-group has a FIFO of its
+ * own. Both numbers may change while a kernel runs (preemption), which only costs speed. */
+XMC_FN xmc_u32 xmc_caller(void) { return 0; } /* not used: slots read their numbers when needed */
 XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) {
   xmc_u32 sm, warp, slot;
   __asm volatile("mov.u32 %0, %%smid; mov.u32 %1, %%warpid;" : "=r"(sm), "=r"(warp));
   (void)me;
   slot = sm * 64u + warp;
-  return slot < slots ? slot : mul_hi(slot * 2654435769u, slots); /* no division: it costs five registers */
+  return slot < slots ? slot : mul_hi(slot * 2654435769u, slots); /* a division takes five registers */
 }
-/* Two slots for each multiprocessor: of up to 144 of them few share one, where there are 256. */
+/* Two slots for each multiprocessor. If there are 256 slots, few of up to 144 multiprocessors share one. */
 XMC_FN xmc_u32 xmc_near_slot(xmc_u32 me, xmc_u32 slots) {
   xmc_u32 sm, warp;
   __asm volatile("mov.u32 %0, %%smid; mov.u32 %1, %%warpid;" : "=r"(sm), "=r"(warp));
   (void)me;
   return (sm * 2u + (warp & 1u)) & (slots - 1u);
 }
-/* A number that differs between callers and calls (paper 2011, section 5.2: thread, block and clock) */
+/* Returns a number that differs between callers and between calls (paper 2011, section 5.2: thread, block and clock). */
 XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
   xmc_u32 x, lane;
   __asm volatile("mov.u32 %0, %%clock;" : "=r"(x));
-  /* Volatile: else the compiler reads it when the call begins and keeps it in a register. */
+  /* Volatile: otherwise the compiler reads laneid when the call begins and keeps it in a register. */
   __asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
   x = (x ^ lane ^ xmc_slot_hint(me, 0x10000u) << 12) * 0x2c1b3c6du;
   x = (x ^ x >> 15) * 0x297a2d39u;
@@ -206,9 +208,9 @@ XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
                  : "memory");
   return r;
 }
-/* For a mask that ptxas does not know to be the same in all lanes it compares the lanes' masks first, and where they
- * differ it goes through the groups one by one. So here all that are together shuffle at once; a group that is not
- * all together, which is rare, does it a second time. */
+/* xmc_lanes_share: if ptxas does not know that a mask is the same in all lanes, a shuffle first compares the lanes' masks, and if they
+ * differ it runs for one group after the other. So here all lanes that run together shuffle at once, by a mask of their own; only if
+ * some lanes of the group m are not among them, which is rare, the group shuffles again. */
 XMC_FN void xmc_lanes_sync(xmc_lanes m) { __asm volatile("bar.warp.sync %0;" : : "r"(m) : "memory"); }
 XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
   xmc_lanes here;
@@ -225,7 +227,7 @@ XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
   *a = x;
   *b = y;
 }
-/* `value` of lane n, where m is all lanes of the sub-group: ptxas knows the mask to be the same in all */
+/* Returns `value` of lane n. m must be all 32 lanes of the sub-group: so the mask is a constant, the same in all lanes for ptxas. */
 XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 n) {
   xmc_u32 r;
   (void)m;
@@ -235,7 +237,7 @@ XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 n) {
                  : "memory");
   return r;
 }
-/* match.all with all lanes costs one instruction each; match.any, with a set that ptxas does not know, more than ten. */
+/* A match.all with the constant mask of all lanes is one instruction; a match.any with a mask unknown to ptxas is more than ten. */
 XMC_FN int xmc_full_same(xmc_u64 a, xmc_u64 b, xmc_u32 n, int *all_n) {
   xmc_lanes here, x, y, z;
   __asm volatile("activemask.b32 %0;" : "=r"(here));
@@ -249,8 +251,8 @@ XMC_FN int xmc_full_same(xmc_u64 a, xmc_u64 b, xmc_u32 n, int *all_n) {
   *all_n = z != 0;
   return (x & y) != 0;
 }
-/* Is there a lane here for which it is so? Whoever leaves a loop by this leaves it together with the others: so the
- * compiler needs no YIELD in it, and the lanes wait for each other afterwards. */
+/* Returns 1, to all lanes that run together, if the predicate is true for one of them. Lanes that leave a loop by this result leave it
+ * together: so ptxas puts no YIELD into the loop, and the lanes come together again behind it. */
 XMC_FN int xmc_lanes_any(int predicate) {
   xmc_lanes here, r;
   __asm volatile("activemask.b32 %0;" : "=r"(here));
@@ -260,7 +262,7 @@ XMC_FN int xmc_lanes_any(int predicate) {
                  : "memory");
   return r != 0;
 }
-/* The lanes of m, which all call, for which it is so */
+/* Returns the lanes of m for which the predicate is true. All lanes of m must call. */
 XMC_FN xmc_lanes xmc_lanes_ballot(xmc_lanes m, int predicate) {
   xmc_lanes r;
   __asm volatile("{ .reg .pred q; setp.ne.s32 q, %1, 0; vote.sync.ballot.b32 %0, q, %2; }"
@@ -269,7 +271,7 @@ XMC_FN xmc_lanes xmc_lanes_ballot(xmc_lanes m, int predicate) {
                  : "memory");
   return r;
 }
-/* Only if `ask`; else it returns `expected`. Without a branch: no lane leaves the others. */
+/* A CAS if `ask` is not 0; otherwise it only returns `expected`. There is no branch, so that no lane leaves the others. */
 XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
   xmc_u64 old;
   __asm volatile("{ .reg .pred q; setp.ne.s32 q, %4, 0; mov.b64 %0, %2; "
@@ -288,8 +290,9 @@ XMC_FN xmc_u64 xmc_add_hint64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 value) 
                  : "memory");
   return old;
 }
-/* A CAS from `used` to `retired`, in which all of `bits` are set, and a fetch-or of them: if the CAS succeeds the fetch-or
- * changes nothing. Both are on their way at once. *was: what the CAS found. */
+/* Issues a CAS from `used` to `retired` and right behind it a fetch-or of `bits`, without waiting for the CAS. All of `bits` must be
+ * set in `retired`, so that the fetch-or changes nothing if the CAS succeeds. Returns the word before the fetch-or, and in *was the
+ * word before the CAS. */
 XMC_FN xmc_u64 xmc_retire_or_hint64(XMC_GLOBAL xmc_u64 *p, xmc_u64 used, xmc_u64 retired, xmc_u64 bits,
                                     xmc_u64 *was) {
   xmc_u64 old, seen;
@@ -308,7 +311,7 @@ XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
 #else
   xmc_lanes rest = m;
   r = 0;
-  while (rest) { /* every lane of m runs this loop alike */
+  while (rest) { /* all lanes of m run this loop in the same way */
     r |= xmc_shuffle32(m, value, 31u - clz(rest & -rest));
     rest &= rest - 1u;
   }

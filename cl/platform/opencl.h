@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every OpenCL device shares: bit functions, ids, the hashed slot, lanes by ballot (GPUs; AMD's: amdgcn.h). */
+/* What all OpenCL devices share: bit functions, ids, the slot as a hash, and lanes by ballots (on GPUs; those of AMD: amdgcn.h). */
 #ifndef XMC_PLATFORM_OPENCL_H
 #define XMC_PLATFORM_OPENCL_H
 
@@ -46,9 +46,9 @@ XMC_FN xmc_u64 xmc_work_item(void) {
 }
 
 #if !XMC_SIMT
-/* That of the group's first work-item */
+/* Returns the global linear id of the work-group's first work-item. */
 XMC_FN xmc_u64 xmc_group_work_item(void) {
-#if XMC_OPENCL >= 200 /* the last group may be smaller there */
+#if XMC_OPENCL >= 200 /* the last group may be smaller than the others there */
   xmc_u64 x = get_enqueued_local_size(0), y = get_enqueued_local_size(1), z = get_enqueued_local_size(2);
 #else
   xmc_u64 x = get_local_size(0), y = get_local_size(1), z = get_local_size(2);
@@ -64,7 +64,7 @@ XMC_FN xmc_u64 xmc_group_work_item(void) {
 #define XMC_CLOCK_UNIT XMC_CLOCK_TICKS
 XMC_FN xmc_u64 xmc_clock(void) { return clock_read_device(); }
 #elif defined(POCL_DEVICE_ADDRESS_BITS) && defined(__x86_64__)
-#define XMC_CLOCK_UNIT XMC_CLOCK_TICKS /* of the time-stamp counter, which all cores have in common */
+#define XMC_CLOCK_UNIT XMC_CLOCK_TICKS /* of the time-stamp counter, which is the same on all cores */
 XMC_FN xmc_u64 xmc_clock(void) { return (xmc_u64)__builtin_readcyclecounter(); }
 #else
 #define XMC_CLOCK_UNIT XMC_CLOCK_NONE
@@ -73,11 +73,12 @@ XMC_FN xmc_u64 xmc_clock(void) { return 0; }
 #endif
 
 #ifndef XMC_HAS_SLOT
-/* On GPUs groups that run at the same time are usually near each other. On CPU devices a slot belongs to a thread, whose
- * caches hold its blocks, and an address on the thread's stack tells the threads apart: their stacks lie a MiB or more from
- * each other. It is only a hint, so whatever else a device gives as the address is as right. PoCL would inline what asks for a
- * work-item's or a group's id; and it would keep this variable for each work-item and each place that calls, so the address is the
- * frame's there. The multiplier, the golden ratio's, spreads both. */
+/* Returns a number that differs between callers which run at the same time. On GPUs it comes from the number of the sub-group, because
+ * work-groups that run at the same time usually have adjacent numbers. On CPU devices a slot belongs to a thread, because the thread's
+ * caches hold the slot's blocks; an address on the stack tells the threads apart, because their stacks are a MiB or more from each
+ * other. The number is only a hint, so any other address is right, too. PoCL would inline a function that asks for a work-item's or
+ * group's id, and would keep the variable `here` for each work-item and each place that calls; so there the address is that of the
+ * frame. The multiplier, 2^32 divided by the golden ratio, spreads the numbers. */
 XMC_FN xmc_u32 xmc_caller(void) {
 #if XMC_SIMT && XMC_AMDGCN
   return (xmc_group_id() * 32u + xmc_local_id() / XMC_AMDGCN_LANES) * 2654435769u;
@@ -93,7 +94,7 @@ XMC_FN xmc_u32 xmc_caller(void) {
 XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) { return (xmc_u32)((xmc_u64)me * slots >> 32); }
 XMC_FN xmc_u32 xmc_near_slot(xmc_u32 me, xmc_u32 slots) { return xmc_slot_hint(me, slots); }
 #if !XMC_SIMT
-/* On CPU devices few search at the same time: the lowest pages are the warmest. */
+/* On CPU devices few work-items search at the same time, and the lowest pages are most likely in the caches: all start at 0. */
 XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
   (void)me;
   return 0;
@@ -103,7 +104,7 @@ XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
 
 #if XMC_SIMT && !defined(XMC_HAS_LANES)
 #if !XMC_AMDGCN
-/* Intel and others with cl_khr_subgroup_ballot and cl_khr_subgroup_shuffle in lock step. */
+/* Intel's and other GPUs with cl_khr_subgroup_ballot and cl_khr_subgroup_shuffle, whose lanes run in lock step */
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
 typedef xmc_u64 xmc_lanes;
 #define XMC_LANES_ARE_32 (get_max_sub_group_size() == 32u)
@@ -121,7 +122,7 @@ XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
   return sub_group_shuffle(value, lane);
 }
 XMC_FN void xmc_lanes_sync(xmc_lanes m) {
-  (void)m; /* in lock step */
+  (void)m; /* the lanes run in lock step: only the order of memory is needed */
   mem_fence(CLK_GLOBAL_MEM_FENCE);
 }
 #endif
@@ -157,7 +158,7 @@ XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
   xmc_u32 r = 0;
   xmc_lanes rest = m;
   while (rest) {
-    r |= xmc_shuffle32(m, value, xmc_lowest64(rest)); /* every lane of m runs this loop alike */
+    r |= xmc_shuffle32(m, value, xmc_lowest64(rest)); /* all lanes of m run this loop in the same way */
     rest &= rest - 1u;
   }
   return r;
@@ -170,7 +171,7 @@ XMC_FN xmc_u32 xmc_lanes_count(xmc_lanes m) { return (xmc_u32)popcount(m); }
 XMC_FN xmc_u32 xmc_lanes_first(xmc_lanes m) { return xmc_lowest64((xmc_u64)m); }
 XMC_FN xmc_lanes xmc_lanes_drop(xmc_lanes m, xmc_u32 n) {
   xmc_lanes low = m & (0u - m);
-  if (!(m & (m + low))) /* all in a row */
+  if (!(m & (m + low))) /* the lanes are adjacent */
     return m & ~((low << n) - low);
   for (; n > 0; n--)
     m &= m - 1u;

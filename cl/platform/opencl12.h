@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenCL C 1.2 with cl_khr_int64_*_atomics: atom_* have no order of their own.
+/* OpenCL C 1.2 with cl_khr_int64_*_atomics, whose functions atom_* promise no memory order.
  *
- * The implementations this path is for (PoCL, Oclgrind) run atom_* sequentially consistent. A fence
- * stands beside each ordered one, so that the compiler moves nothing across.
+ * The implementations for which this file is used (PoCL, Oclgrind) run atom_* sequentially consistently. Beside each atomic that
+ * must be ordered there is a fence, so that the compiler moves no access across it.
  */
 #ifndef XMC_PLATFORM_OPENCL12_H
 #define XMC_PLATFORM_OPENCL12_H
@@ -14,8 +14,8 @@
 #define XMC_V64(p) ((volatile XMC_GLOBAL xmc_u64 *)(p))
 #define XMC_FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
 
-/* A load by a read-modify-write that changes nothing is what race checkers accept; aligned volatile
- * loads are single on every device of this path and much cheaper, so that is -DXMC_LOAD_BY_RMW. */
+/* -DXMC_LOAD_BY_RMW=1 makes a load a read-modify-write that changes nothing, because race checkers accept that. By default loads are
+ * aligned volatile ones, which are single accesses on all devices that use this file, and much cheaper. */
 #ifndef XMC_LOAD_BY_RMW
 #define XMC_LOAD_BY_RMW 0
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenCL C 2.0 and 3.0 with device-scope acquire and release: C11 atomics as the standard has them. */
+/* OpenCL C 2.0 and 3.0 with acquire and release at device scope: C11 atomics with the orders of the standard. */
 #ifndef XMC_PLATFORM_OPENCL2_H
 #define XMC_PLATFORM_OPENCL2_H
 
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
 
-/* Host threads may work on a fine-grained SVM heap at the same time: the host library asks for the scope. */
+/* The scope is wider for a heap in fine-grained SVM, on which host threads may work at the same time: the host library passes it. */
 #ifndef XMC_SCOPE
 #define XMC_SCOPE memory_scope_device
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The last resort: before a request fails, what is parked, what other slots hold, what any class can spare.
+/* The last resort: the search that runs before a request fails. It looks at parked Superblocks and at other slots' FIFOs, takes
+ * free pages that the span index names, and retires what is wholly free in any class.
  *
- * Only FIFOs whose bit stands in the busy bitmap are looked at, and every one found empty or exhausted is
- * cleaned up on the way (steal.cl); likewise only pages whose bit stands in the whole bitmap, for what is wholly free
- * (xmc_reclaim). So a million requests that meet a full heap share the work: the first ones empty the bitmaps, the others
- * read a few root words. Lanes of a class come here together.
+ * It looks only at FIFOs whose bit is set in the busy bitmap, and clears the bits of those that it finds empty or exhausted (steal.cl).
+ * In the same way xmc_reclaim looks only at pages whose bit is set in the whole bitmap. So a million requests that meet a full heap share
+ * the work: the first ones clear the bitmaps, the others read a few words of their top levels. Lanes that want one class search together.
  */
 #ifndef XMC_RECLAIM_CL
 #define XMC_RECLAIM_CL
 #include "../superblocks/carve.cl"
 #include "steal.cl"
 
-/* Retires a Superblock or slab that was wholly free with the word w, and gives it back. 1 if it still was. */
+/* Retires a Superblock or slab that was wholly free by its word w, as last seen, and gives its memory back. Returns 1 if it was still
+ * wholly free, else 0. It counts itself in flux meanwhile, because no search can find that memory until it is given back. */
 XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
   XMC_AFRESH64(heap);
   xmc_flux_begin(heap);
@@ -20,16 +21,16 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
   XMC_AFRESH(cls);
   if (w) {
     id = xmc_give_back(heap, me, xmc_words(heap), cls, id);
-    if (id != XMC_NONE) /* a slab with a free place again */
+    if (id != XMC_NONE) /* the slab has a free place again, and the caller its listed duty */
       xmc_put(heap, xmc_slab_class(cls), xmc_fifo_slot(heap, me, xmc_slab_class(cls)), id);
   }
   xmc_flux_end(heap, w != 0);
   return w != 0;
 }
 
-/* Looks at the Superblocks of a page, or the one that begins there, then at the slab: retires what is wholly free and
- * watches the rest. Returns how often it retired one, times two, plus 1 (unsure) for what is not in use yet, or no
- * longer, or changes just now. */
+/* Looks at the Superblock that begins in a page, or at the page's slab and its Superblocks: retires those that are wholly free and sets
+ * the watched bit of the others. Returns twice the number of those that it retired, plus 1 ("unsure") if one is not in use yet or no
+ * longer, or was changed by another work-item meanwhile. If unsure, the page's bit of the whole bitmap must be set afterwards. */
 XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page) {
   XMC_AFRESH64(heap);
   xmc_u32 cls = (xmc_u32)xmc_load_relaxed64(xmc_page_entry(heap, page)), end, result = 0, id;
@@ -40,8 +41,8 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page)
   cls = xmc_map_class(end);
   if (cls >= XMC_CLASSES || xmc_map_back(end))
     return cls == XMC_CLASS_NONE;
-  /* A slab's from the last one down, then the slab; that is watched first, for who takes a place now sees it there
-   * (full_group.cl). */
+  /* The Superblocks of a slab from the last place down, and then the slab. The slab's watched bit is set before all that, so that a
+   * sub-group which takes a place from now on sees it there, and sets the page's bit again (xmc_full_of_slab). */
   if (xmc_class_is_small(cls)) {
     end = (xmc_map_blocks(end) + 31u) >> 5;
     end = end < 32u ? end : 32u;
@@ -64,7 +65,7 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page)
     w = xmc_load_relaxed64(xmc_word_of(heap, id));
     if (xmc_word_class(w) == cls && xmc_word_is_whole(w)) {
       result = xmc_reclaim_one(heap, me, cls, id, w) ? result + 2u : result | 1u;
-    } else if (xmc_word_class(w) != cls) { /* a slab has places that are not in use */
+    } else if (xmc_word_class(w) != cls) { /* not in use, as it should be if its place in the slab is free */
       if (!xmc_class_is_small(cls) ||
           !(xmc_load_relaxed64(xmc_word_of(heap, xmc_slab_id(page))) >> (end - 1u) & 1u))
         result |= 1u;
@@ -77,19 +78,20 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page)
   }
 }
 
-/* Retires wholly free Superblocks and slabs of every class, wherever they are listed: their ids stay behind and lead
- * nowhere. Stops after `enough`, less than 2^31. Returns whether there were any.
+/* Retires wholly free Superblocks and slabs of every class, wherever they are listed. Their ids stay in the FIFOs and are harmless,
+ * because a claim compares the class in the state word. Stops once it retired `enough`, less than 2^31. Returns 1 if it retired any.
  *
- * Before room was ever scarce the bits of all pages that are present are set. Once a page was looked at its bit is cleared: each of
- * its Superblocks is watched, and whoever makes one wholly free (xmc_say_whole), or starts a new one (xmc_superblock_show), sets the
- * bit again. So a million requests look once at all of a full heap together, and then at what changed. */
-#define XMC_RECLAIM_CLEARED 1u /* the page's bit, after the first look */
-#define XMC_RECLAIM_AGAIN 2u   /* once more, from the first page on */
+ * Until room was scarce for the first time, the bits of all present pages are set in the whole bitmap. Once a page was looked at, its
+ * bit is cleared, since all its Superblocks are watched then. Whoever makes a watched one wholly free (xmc_say_whole), starts a new one
+ * (xmc_superblock_show) or parks a wholly free one (xmc_park) sets the bit again. So a million requests together look once at all of a
+ * full heap, and then only at what changed. */
+#define XMC_RECLAIM_CLEARED 1u /* the page's bit was cleared: the second look follows */
+#define XMC_RECLAIM_AGAIN 2u   /* the bitmap's end was passed once: on from the first page */
 #define XMC_RECLAIM_FOUND 4u   /* something was retired */
 XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
   XMC_AFRESH64(heap);
   xmc_u32 page = xmc_any_number(me) % xmc_heap_present(heap), state = 0, look;
-  int left = (int)enough; /* may go below 0: Oclgrind has no subtraction that ends there */
+  int left = (int)enough; /* may become negative: Oclgrind lacks the subtraction that stops at 0 */
   XMC_ROLLED
   while (left > 0) {
     XMC_AFRESH(state);
@@ -107,7 +109,7 @@ XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
     if (look >> 1)
       state |= XMC_RECLAIM_FOUND;
     left -= (int)(look >> 1);
-    /* look before the bit is cleared, and after */
+    /* Each page is looked at before its bit is cleared and again afterwards, or a change in between would be missed. */
     if (!(state & XMC_RECLAIM_CLEARED) && !(look & 1u) && left > 0) {
       xmc_bitmap_clear(heap, XMC_WHOLE, page);
       state |= XMC_RECLAIM_CLEARED;
@@ -121,7 +123,8 @@ XMC_FN int xmc_reclaim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 enough) {
   return (state & XMC_RECLAIM_FOUND) != 0;
 }
 
-/* A new Superblock of the class out of free pages, for one who does not know where those are: up to `want` of its blocks. */
+/* Makes a new Superblock of the class, or a slab if the class is small, out of the longest free run that the span index names, up to
+ * the class's full length. Returns a claim of up to `want` of its blocks (of one place of the slab), or 0 if there is no run. */
 XMC_FN xmc_claim xmc_last_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want) {
   XMC_AFRESH64(heap);
   xmc_u32 orders = xmc_index_orders(heap), order = 0, page = XMC_NONE;
@@ -145,18 +148,18 @@ XMC_FN xmc_claim xmc_last_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   return xmc_pages_start(heap, me, cls, want, page, order, seat, 0);
 }
 
-/* Where the classes end that a request for `cls` may take a block of instead: those of up to twice its size, once the choosy turns found
- * nothing: the next four, but one to 16 B, two to 32 and three to 48, for up to 128 B all steps are 16 B. Small blocks that took any
- * larger one, each as it was freed, would soon hold a whole heap between them. */
+/* The end of the larger classes, from cls + 1 on, of which a request for `cls` may take a block; 0 (none) while the search is choosy.
+ * Those are the classes of up to twice the size: the next four, but one for 16 B, two for 32 B and three for 48 B, where all steps are
+ * 16 B. Without this limit small requests would take each larger block as it is freed, and soon hold a whole heap between them. */
 XMC_FN xmc_u32 xmc_search_end(xmc_u32 cls, xmc_search search) {
   xmc_u32 end = cls < 3u ? 2u * cls + 2u : cls + 5u;
   end = xmc_search_is_choosy(search) ? 0 : end;
   return end > XMC_CLASSES ? XMC_CLASSES : end;
 }
 
-/* Up to `want` blocks of a class from where the fast path does not look, in four steps: parked Superblocks of the class and
- * other slots' FIFOs of it; the same for slabs; any free pages; the same as first for larger classes, what is parked only in
- * the last turn. */
+/* xmc_last_claim claims up to `want` blocks of a class from where the fast path does not look, or returns 0. It has four steps: parked
+ * Superblocks of the class and all its FIFOs; the same for its slabs; free pages; the same as the first for larger classes, what is
+ * parked only in the last turn. A search for used memory (XMC_SEARCH_USED) leaves out the FIFOs and the last step. */
 #define XMC_STEP_SLABS 1u
 #define XMC_STEP_CARVE 2u
 #define XMC_STEP_LARGER 3u
@@ -183,16 +186,16 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
     XMC_AFRESH(step);
     claim = 0;
     if (step == XMC_STEP_CARVE) {
-      /* A million requests that find nothing must not all seem to hold something. */
+      /* Before flux is touched: a million requests that find nothing must not all seem to hold room. */
       if (xmc_index_find(heap, 0, 0) == XMC_NONE)
         continue;
       if (XMC_SEARCH_IS_USED(search)) {
         xmc_room_look(heap, xmc_any_number(me));
-        if (xmc_scarce_look(heap)) /* else nobody searches who has to be told */
+        if (xmc_scarce_look(heap)) /* else no other search is under way that must be told */
           search |= XMC_SEARCH_SAYS;
       }
       if (!XMC_SEARCH_IS_USED(search))
-        xmc_flux_begin(heap); /* of a whole Superblock for a few blocks */
+        xmc_flux_begin(heap); /* it takes a whole Superblock for a few blocks */
       claim = xmc_last_carve(heap, me, cls, want);
     } else if (step != XMC_STEP_SLABS || xmc_class_is_small(cls)) {
       if (step != XMC_STEP_LARGER || xmc_search_turns(search) == XMC_SEARCH_LAST)
@@ -217,25 +220,26 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   return 0;
 }
 
-/* From now on those who make room findable say so. */
+/* Says that room is scarce, unless it is scarce now. From then on work-items that make room findable say so (whole bitmap, flux). */
 XMC_FN void xmc_say_scarce(XMC_GLOBAL xmcHeap *heap) {
   XMC_AFRESH64(heap);
   if (!xmc_is_scarce(heap))
     xmc_or_hint64(&heap->scarce, XMC_SCARCE_ONCE | XMC_SCARCE_NOW);
 }
 
-/* Called at a turn's begin. */
+/* Called at the begin of a turn. Returns the search with the present state of flux, with which xmc_make_room will compare. */
 XMC_FN xmc_search xmc_search_begins(XMC_GLOBAL xmcHeap *heap, xmc_search search) {
   XMC_AFRESH64(heap);
   xmc_say_scarce(heap);
   return xmc_search_turns(search) | xmc_search_flux(xmc_load_acquire64(&heap->flux));
 }
 
-/* Called when a turn found nothing that was for `pages` pages at a multiple of `align` pages, or for a Superblock (1 and 1): makes
- * room by retiring what is wholly free. 0: there is none, nobody made any since the turn began, nobody holds more than it
- * will keep, and the index hides nothing. All is looked at twice, because those who took room before it was scarce did not say so. While others hold room that is
- * believed XMC_PATIENCE times, because whoever holds may have stopped for good, and while they move it
- * XMC_PERSISTENCE times, for an end. */
+/* Called after a turn found nothing. The turn was for `pages` pages at a multiple of `align` pages, or for a Superblock (1 and 1).
+ * Retires what is wholly free, and counts the turn in *search. Returns 1 if another such turn may find room. Returns 0 if nothing could
+ * be retired, flux did not move since the turn began, no work-item holds more room than it will keep, and the index hides nothing; or
+ * if the count is above XMC_PERSISTENCE. At least two turns are taken, because work-items that took room before it was scarce did not
+ * count themselves in flux. A search believes XMC_PATIENCE times that others hold room, because a holder may have stopped for good, and
+ * XMC_PERSISTENCE times that room moves, so that every search ends. */
 #define XMC_PATIENCE 4u
 #define XMC_PERSISTENCE 8u
 XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align,
@@ -254,7 +258,7 @@ XMC_FN int xmc_make_room(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xm
   if (moved || (xmc_u32)now || xmc_search_turns(*search) <= XMC_PERSISTENCE / XMC_PATIENCE)
     return 1;
   XMC_AFRESH(pages);
-  pages += align - 1u; /* as many in a row have the run that is wanted, wherever they begin */
+  pages += align - 1u; /* so many pages in a row contain the wanted run, wherever they begin */
   return xmc_index_sweep(heap, me, pages > 1u ? 1u + xmc_highest32(pages - 1u) : 0);
 }
 

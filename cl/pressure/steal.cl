@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks from where a request does not look first: other slots' FIFOs, parked Superblocks.
+/* Claims where a request does not look first: other slots' FIFOs, and parked Superblocks.
  *
- *   busy bitmap    bit (class, slot): the FIFO may hold something      steal
- *   parked bitmap  bit (class, page): one may be parked there          unpark
+ *   busy bitmap    bit (class, slot): the FIFO may hold an id                          xmc_steal
+ *   parked bitmap  bit (class, page): a Superblock of the class may be parked there    xmc_unpark
  *
- * What is found empty or exhausted is cleaned up on the way.
+ * The bit of a FIFO that is found empty, or of a page where nothing stays parked, is cleared on the way.
  */
 #ifndef XMC_STEAL_CL
 #define XMC_STEAL_CL
 #include "../superblocks/seat.cl"
 
-/* A search of the last resort: how many turns it took, or how it looks from now on, in the low byte; above, the state of
- * flux when the turn began. (In one word: it is kept while all else goes on.) The first turns are choosy: they leave
- * what costs a long look. */
+/* The state of a search of the last resort. The low byte is the search's count (xmc_make_room), or one of the modes below; above it is
+ * the state of flux when the turn began. (It is one word, because it is kept while everything else changes.) The first turns are
+ * choosy: they leave out what takes a long look. */
 typedef xmc_u32 xmc_search;
 #define XMC_CHOOSY_TURNS 2u
-#define XMC_SEARCH_USED 0xfbu   /* GPUs, as long as room is not scarce: used memory, then new */
-#define XMC_SEARCH_SAYS 0x100u  /* the same, and it counts itself in flux while it takes new memory */
-#define XMC_SEARCH_HASTY 0xfcu  /* pages: a look at a few spans, then no more */
-#define XMC_SEARCH_LAST 0xfdu   /* one last turn, whatever can be had */
-#define XMC_SEARCH_FAILED 0xfeu /* nothing was found for the last time */
+#define XMC_SEARCH_USED 0xfbu   /* GPUs, while room is not scarce now: used memory first, then new */
+#define XMC_SEARCH_SAYS 0x100u  /* with XMC_SEARCH_USED: it counts itself in flux while it takes new memory */
+#define XMC_SEARCH_HASTY 0xfcu  /* for pages: a last turn that looks at XMC_HASTY_SPANS spans */
+#define XMC_SEARCH_LAST 0xfdu   /* the last turn, which takes whatever it can get */
+#define XMC_SEARCH_FAILED 0xfeu /* the last turn found nothing */
 XMC_FN xmc_u32 xmc_search_turns(xmc_search search) { return search & 0xffu; }
 XMC_FN int xmc_search_is_choosy(xmc_search search) { return xmc_search_turns(search) < XMC_CHOOSY_TURNS; }
-/* Does it look for used memory? Not on CPU devices, whose compilers so leave that out. */
+/* 1 if the search looks for used memory. It is a constant 0 on CPU devices, so that their compilers leave that code out. */
 #define XMC_SEARCH_IS_USED(search) (XMC_SIMT && (search) == XMC_SEARCH_USED)
-/* How a search for a class begins. In an unbuffered heap each request begins one: there the first look is a short one. */
+/* The state in which a search for a class begins. In an unbuffered heap each request begins one, so there it begins with a choosy turn. */
 XMC_FN xmc_search xmc_search_start(XMC_GLOBAL xmcHeap *heap) {
   return XMC_SIMT && xmc_heap_slots(heap) && !(xmc_scarce_near(heap) & XMC_SCARCE_NOW) ? XMC_SEARCH_USED : 0;
 }
@@ -34,19 +34,20 @@ XMC_FN int xmc_is_parked(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
   return (xmc_load_relaxed64(xmc_word_of(heap, id)) & XMC_WORD_PARKED) != 0;
 }
 
-/* Claims up to `want` blocks of a parked Superblock (or slab) in one page. It stays parked until it is exhausted, in
- * everybody's sight, or, while room is not scarce, comes back into the caller's FIFO. */
+/* Claims up to `want` blocks of a parked Superblock (places of a slab) of the class in one page, or returns 0 if none is there. If
+ * blocks are left in it, it stays parked, where every search finds it, while room is scarce now or if the class has no FIFOs; else it
+ * goes into the caller's ring (or is parked again, if that is full). */
 XMC_COLD_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page,
                                       xmc_u32 want) {
   XMC_AFRESH64(heap);
-  xmc_u32 used; /* a bit for each place: those of a slab that are in use, or where a run has its Superblock */
+  xmc_u32 used; /* rows to look at: a slab's places in use, or the row of a run's state word */
   xmc_u32 id, take;
   xmc_u64 w, next, old;
   if (page >= xmc_heap_pages(heap))
     return 0;
   take = (xmc_u32)xmc_load_relaxed64(xmc_page_entry(heap, page));
   if (xmc_map_class(take) != (cls < XMC_CLASSES ? cls : cls - XMC_CLASSES) || xmc_map_back(take))
-    return 0; /* another class by now, or inside a run */
+    return 0; /* the page has another class by now, or is inside a run */
   used = 1u << xmc_map_place(take);
   if (xmc_class_is_small(cls))
     used = ~(xmc_u32)xmc_load_relaxed64(xmc_word_of(heap, xmc_slab_id(page))) &
@@ -59,7 +60,7 @@ XMC_COLD_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
     id = cls < XMC_CLASSES ? xmc_superblock_id(page, xmc_lowest32(used)) : xmc_slab_id(page);
     w = xmc_load_relaxed64(xmc_word_of(heap, id));
     XMC_ROLLED
-    while (xmc_word_class(w) == cls && (w & XMC_WORD_PARKED)) { /* again only when another one changed it */
+    while (xmc_word_class(w) == cls && (w & XMC_WORD_PARKED)) { /* again only if others changed the word */
       take = xmc_lowest_bits_slowly(xmc_word_available(w, cls), want);
       next = w & ~(xmc_u64)take;
       if (!xmc_word_available(next, cls))
@@ -74,7 +75,7 @@ XMC_COLD_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
       }
       if (!take)
         break;
-      if (xmc_word_available(next, cls) && !(next & XMC_WORD_PARKED)) { /* the duty came with it */
+      if (xmc_word_available(next, cls) && !(next & XMC_WORD_PARKED)) { /* the caller has the duty */
         xmc_put(heap, cls, xmc_fifo_slot(heap, me, cls), id);
         xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
       }
@@ -84,9 +85,10 @@ XMC_COLD_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
   return 0;
 }
 
-/* Claims up to `want` blocks of a parked Superblock (or places of a slab) of a class in [cls, end). While the search is choosy it looks at one
- * page, and for used memory at XMC_USED_LOOKS: where many search at the same time, most of the bits that one finds lead to what another
- * one just took. (To clear the bit before the look would be faster, and hides a page full of free blocks: bench/experiments.md.) */
+/* Claims up to `want` blocks of a parked Superblock (places of a slab) of a class in [cls, end), or returns 0. A choosy search looks at
+ * one page, a search for used memory at XMC_USED_LOOKS pages, because if many search at the same time, most bits that a search finds
+ * lead to blocks which another search just took. The bit of a page where nothing stays parked is cleared, and then the page is looked
+ * at again. (To clear the bit before the first look would be faster, but hides a page full of free blocks: bench/experiments.md.) */
 #define XMC_USED_LOOKS 32u
 XMC_COLD_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end, xmc_u32 want,
                                  xmc_search search) {
@@ -129,7 +131,8 @@ XMC_COLD_FN xmc_claim xmc_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   }
 }
 
-/* The FIFO looked empty: take its busy bit away unless something came in meanwhile. */
+/* Clears the busy bit of a FIFO that looked empty. Then looks at its seat and ring, and sets the bit again if either holds an id,
+ * because a work-item may have put it there, and set the bit, before the bit was cleared. */
 XMC_FN void xmc_fifo_mark_idle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_at(heap, cls, slot);
@@ -138,26 +141,27 @@ XMC_FN void xmc_fifo_mark_idle(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
     xmc_fifo_mark_busy(heap, cls, slot);
 }
 
-/* Moves a FIFO, whose active Superblock is exhausted with the word w, on to the next. 0: there is none; then the
- * exhausted one is dropped. */
+/* Moves a FIFO on to the next Superblock of its ring; its active one was exhausted by the word w. Returns 1 if the caller must look at
+ * the seat again. Returns 0 if the ring is empty; then the seat is empty, too. */
 XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat *seat, xmc_u64 w) {
   XMC_AFRESH64(heap);
   xmc_u32 id = xmc_active_id(seat->active), next;
   xmc_u64 old;
   if (id != XMC_NONE && !xmc_superblock_unlist(xmc_word_of(heap, id), cls, &w))
-    return 1; /* it has blocks again */
+    return 1; /* it has free blocks again */
   next = xmc_fifo_dequeue(xmc_fifo_number(heap, seat->fifo));
   if (next == XMC_NONE && id == XMC_NONE)
     return 0;
   old = xmc_cas_hint64(&xmc_fifo_number(heap, seat->fifo)->active, seat->active,
                        xmc_active_next(seat->active, next));
   if (next == XMC_NONE)
-    return old != seat->active; /* somebody else moved it on */
+    return old != seat->active; /* another work-item moved it on */
   xmc_fifo_moved(heap, cls, seat, next, old, xmc_scarce_look(heap));
   return 1;
 }
 
-/* Claims up to `want` blocks from the FIFO of another slot: xmc_fifo_claim with less to keep in registers. */
+/* Claims up to `want` blocks from the FIFO of any slot, or returns 0 if the FIFO has no free block and is empty now. It does what
+ * xmc_fifo_claim does, but keeps fewer values in registers. */
 XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 want) {
   XMC_AFRESH64(heap);
   xmc_seat seat;
@@ -166,7 +170,7 @@ XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
   xmc_seat_none(&seat);
   seat.fifo = xmc_fifos_first(xmc_heap_fifos(heap, cls)) + slot;
   XMC_ROLLED
-  do { /* again only for a next Superblock, or when somebody else moved the FIFO on */
+  do { /* again only for a next Superblock, or if another work-item moved the FIFO on */
     seat.active = xmc_load_relaxed64(&xmc_fifo_number(heap, seat.fifo)->active);
     id = xmc_active_id(seat.active);
     w = 0;
@@ -182,11 +186,11 @@ XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
   return 0;
 }
 
-/* Claims up to `want` blocks from any FIFO of the classes [cls, end), those of the caller's slot and above first. A FIFO that
- * has none is empty afterwards. */
+/* Claims up to `want` blocks from any FIFO of the classes [cls, end) whose busy bit is set, or returns 0. It begins with the caller's
+ * slot of class cls, goes on upwards, and then begins once more with the first slot. A FIFO without a free block is empty afterwards. */
 XMC_FN xmc_claim xmc_steal(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 end, xmc_u32 want) {
   XMC_AFRESH64(heap);
-  xmc_u32 range = cls | end << 8, item; /* 1 << 16: for the second time, from its begin */
+  xmc_u32 range = cls | end << 8, item; /* bit 16: the second pass, from the first slot on */
   xmc_claim claim;
   int again;
   if (cls >= end)

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Regions: the calls. A region is a value (xmcRegion) that may be stored, passed between kernels and between host and device, and
- * that stays the same when the heap is saved and read again. 0 is no region.
+/* Regions: the public calls. The handle of a region (xmcRegion) is a number that may be stored, and passed between kernels and between host
+ * and device. It stays valid when the heap is saved and loaded again. 0 is no region.
  *
  * Any work-item may call from any control flow (convergence: any lanes), except the work-group calls (work_group.cl). No call waits
  * for another work-item. Requests acquire, and xmcRegionFree and xmcRegionReset release, at device scope.
  *
- * A region that is none, was freed, or belongs to another heap changes nothing, and is counted in invalid_frees of the statistics.
- * A region's blocks are no blocks for xmcFree, xmcRealloc and xmcUsableSize: they count them as bad frees.
+ * A call with a handle that is no region's, whose region was freed, or which belongs to another heap changes nothing and is counted in
+ * invalid_frees of the statistics. A region's block must not be passed to xmcFree, xmcRealloc or xmcUsableSize: these do not accept it, and
+ * the first two count a bad free.
  */
 #ifndef XMC_REGION_CALLS_CL
 #define XMC_REGION_CALLS_CL
 #include "end.cl"
 
-/* A region in which up to `sub_groups` sub-groups (on CPU devices: work-items) allocate at the same time; 1 is right for the
- * region of one work-group. Only speed and memory depend on it: the region takes 32 KiB, and 32 KiB or more (64 on GPUs) for each
- * slot that is used, of which there are as many as CPU threads or multiprocessors need; on GPUs, for more than 64, up to 256 KiB for
- * each slot from the start, but no more than a 64th of the heap. 0, counted, if there is no room. */
+/* Creates a region in which up to `sub_groups` sub-groups (on CPU devices: work-items) allocate at the same time; 1 is right for the
+ * region of one work-group. Only speed and memory depend on this number. The region takes 32 KiB at once, and 32 KiB or more (64 KiB or
+ * more on GPUs) for each slot that is used; it has a slot for each CPU work-item, or for every 64 sub-groups of a GPU, rounded up to a
+ * power of two, at most 512. On GPUs, for more than 64 sub-groups, each slot gets up to 256 KiB at once, but all together at most a 64th
+ * of the heap. Returns 0, and counts a failed request, if there is no room. */
 XMC_LARGE_API xmcRegion xmcRegionCreateFor(XMC_GLOBAL xmcHeap *heap, xmc_u32 sub_groups) {
   xmcRegion region;
   XMC_OWN(heap);
@@ -27,13 +29,14 @@ XMC_LARGE_API xmcRegion xmcRegionCreateFor(XMC_GLOBAL xmcHeap *heap, xmc_u32 sub
   return region;
 }
 
-/* The same for as many sub-groups as the device runs at a time. */
+/* Creates a region for as many sub-groups as the device runs at a time. */
 XMC_API xmcRegion xmcRegionCreate(XMC_GLOBAL xmcHeap *heap) {
   return xmcRegionCreateFor(heap, xmc_heap_is_ours(heap) ? xmc_heap_lanes(heap) : 0);
 }
 
 #if XMC_DEBUG
-/* A dressed block: where its header begins, in units; or as xmc_region_alone */
+/* Takes a block with header and red zone for one work-item. Returns the unit at which the header begins, or what xmc_region_alone returns
+ * if it gets no units. */
 XMC_DEBUG_FN xmc_unit xmc_debug_region_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region,
                                              size_t size, xmc_u32 site) {
   xmc_u64 bytes = xmc_debug_units(size) * XMC_UNIT_BYTES;
@@ -63,10 +66,10 @@ XMC_FN XMC_GLOBAL void *xmc_debug_region_malloc(XMC_GLOBAL xmcHeap *heap, xmcReg
 }
 #endif
 
-/* Allocates `size` bytes in the region, aligned to 16, which live until the region is freed or reset. NULL for size 0; NULL, counted,
- * when no room is left or the region is a bad one. Lanes of a sub-group that ask one region at the same time share one
- * atomic, whatever their sizes. Up to 32 KiB less 16 bytes come from a chunk of the region, most often by one atomic; more, and as much for a
- * sub-group together, is a run of pages of its own. */
+/* Allocates `size` bytes in the region, aligned to 16 bytes, which live until the region is freed or reset. Returns NULL if size is 0.
+ * Returns NULL and counts a failed request if no room is left, or an invalid free if the handle is bad. Lanes of a sub-group that ask one
+ * region at the same time share one atomic, whatever their sizes. A request for up to 32 KiB less 16 bytes comes from a chunk of the
+ * region, most often by one atomic; a larger one, of one work-item or of a sub-group's lanes together, gets a run of pages of its own. */
 XMC_LARGE_API XMC_GLOBAL void *xmcRegionMalloc(XMC_GLOBAL xmcHeap *heap, xmcRegion region, size_t size) {
 #if XMC_DEBUG
   return xmc_debug_region_malloc(heap, region, size, 0);
@@ -85,25 +88,26 @@ XMC_LARGE_API XMC_GLOBAL void *xmcRegionMalloc(XMC_GLOBAL xmcHeap *heap, xmcRegi
 #endif
 }
 
-/* Frees all blocks of the region and the region itself. 0 is a no-op. The work grows with the number of chunks, not of
- * blocks. Of several calls one frees it, and the others are counted. A request beside it gets NULL, or a block that is freed with the
- * others; a request after it NULL. */
+/* Frees all blocks of the region and the region itself. 0 is a no-op. The cost grows with the number of chunks, not of blocks. If several
+ * work-items free one region, one call frees it and the others are counted as invalid frees. A request at the same time gets NULL, or a
+ * block that is freed with the others; a later request gets NULL. */
 XMC_LARGE_API void xmcRegionFree(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   XMC_OWN(heap);
   if (region && xmc_heap_is_ours(heap))
     xmc_region_free(heap, region);
 }
 
-/* Frees all blocks of the region, which keeps its chunks for further requests; those of requests over 32 KiB less 16 bytes go back to the
- * heap. 0 is a no-op. Nobody else may use the region meanwhile: a block of a request beside it may be handed out again. */
+/* Frees all blocks of the region, which keeps its chunks for further requests; chunks of requests over 32 KiB less 16 bytes go back to
+ * the heap. 0 is a no-op. No other work-item may use the region meanwhile: the block of a request at the same time may be handed out again.
+ * The cost grows with the number of chunks. */
 XMC_LARGE_API void xmcRegionReset(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   XMC_OWN(heap);
   if (region && xmc_heap_is_ours(heap))
     xmc_region_reset(heap, region);
 }
 
-/* Bytes that the region has from the heap: what xmcRegionFree would give back. 0 if it is no region; that is not counted. Walks
- * through its chunks; exact while nobody else uses the region. */
+/* Returns the bytes that the region has from the heap, which xmcRegionFree would give back; 0, not counted, if the handle is bad. Walks
+ * through the region's chunks. The result is exact if no other work-item uses the region meanwhile. */
 XMC_API size_t xmcRegionBytes(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   XMC_OWN(heap);
   return region && xmc_heap_is_ours(heap) ? xmc_region_bytes(heap, region) : 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Regions: free, reset, size.
  *
- * xmcRegionFree takes the owner word first. From then on requests are refused, and those that are under way find slots, links
- * and room words closed one by one: each gets its block before its chunk is closed, or NULL. A request that just then brings a new
- * chunk finds the word to which it would attach it closed, and gives it back.
+ * xmcRegionFree first sets the owner word to 0. New requests are refused from then on. It then closes the slots, links and room words
+ * one by one, by setting them to 0: a request that is under way gets its block before its chunk is closed, or NULL. A request that has
+ * just fetched a new chunk finds the word to which it would attach the chunk closed, and gives the chunk back.
  */
 #ifndef XMC_REGION_END_CL
 #define XMC_REGION_END_CL
@@ -11,7 +11,8 @@
 
 /* ---- free ---- */
 
-/* Is the region the caller's to free? One caller gets 1; all others, and those with a bad region, are counted. */
+/* Closes a region for new requests. Returns 1 to one caller, which must then empty the slots and end the region; 0 to all others and
+ * for a bad handle, counting an invalid free. The CAS acquires what the region's creator released. */
 XMC_FN int xmc_region_close(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   xmc_u64 owner = region ^ XMC_REGION_KEY;
   if (xmc_region_is_there(heap, region) &&
@@ -21,7 +22,7 @@ XMC_FN int xmc_region_close(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   return 0;
 }
 
-/* Gives back all chunks of a slot of a region that the caller closed. */
+/* Gives back all chunks of slot i of a region that the caller closed. The first exchange orders all writes to the blocks before. */
 XMC_FN void xmc_region_empty_slot(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u32 i) {
   XMC_GLOBAL xmc_region_slot *slot = xmc_region_slots(heap, region) + i;
   xmc_u64 ring = xmc_exchange_acq_rel64(&slot->current, 0), list = xmc_exchange_hint64(&slot->large, 0);
@@ -29,7 +30,7 @@ XMC_FN void xmc_region_empty_slot(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xm
   xmc_chain_release(heap, region, list);
 }
 
-/* Gives back the header chunk of a region whose slots are closed. */
+/* Gives back the header chunk of a region that the caller closed and whose slots are empty. */
 XMC_FN void xmc_region_end(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   xmc_u32 page = xmc_region_page(region);
   xmc_u64 word = xmc_load_relaxed64(xmc_word_of(heap, xmc_superblock_id(page, 0)));
@@ -38,6 +39,7 @@ XMC_FN void xmc_region_end(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   xmc_chunk_give(heap, page, XMC_CLASS_REGION, word);
 }
 
+/* Frees a region: one work-item does all the work. Any lanes. */
 XMC_COLD_FN void xmc_region_free(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   XMC_AFRESH64(heap);
   xmc_u32 i;
@@ -51,7 +53,8 @@ XMC_COLD_FN void xmc_region_free(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
 
 /* ---- reset and size ---- */
 
-/* Goes through a ring or list; returns its pages. renew: gives each chunk its room again */
+/* Walks through a ring or list, up to the first chunk that is not the region's, and returns the number of its pages. If `renew` is not 0,
+ * it gives each chunk all its room again; then no other work-item may use the region. */
 XMC_COLD_FN xmc_u32 xmc_chain_walk(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u64 link, int renew) {
   xmc_u32 sum = 0, page;
   xmc_u64 begin = link, entry, room, word;
@@ -66,7 +69,7 @@ XMC_COLD_FN xmc_u32 xmc_chain_walk(XMC_GLOBAL xmcHeap *heap, xmcRegion region, x
     link = xmc_load_relaxed64(xmc_chunk_link(heap, page));
     if (entry != XMC_MAP(XMC_CLASS_CHUNK, 0, 0, 0) || xmc_room_tag(room) != xmc_region_tag(region))
       break;
-    if (renew) { /* nobody else uses the region */
+    if (renew) { /* no other work-item uses the region */
       XMC_REGION_FORGET(heap, page, room, xmc_word_pages(word), 0);
       xmc_store_relaxed64(xmc_room_of(heap, page),
                           xmc_room_make(xmc_region_tag(region), xmc_chunk_units(xmc_word_pages(word))));
@@ -78,7 +81,7 @@ XMC_COLD_FN xmc_u32 xmc_chain_walk(XMC_GLOBAL xmcHeap *heap, xmcRegion region, x
   return sum;
 }
 
-/* Renews the chunks of a slot's ring, and gives back those of its list. */
+/* Gives the chunks of a slot's ring all their room again, and the chunks of its list back to the heap. */
 XMC_FN void xmc_region_reset_slot(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xmc_u32 i) {
   XMC_GLOBAL xmc_region_slot *slot = xmc_region_slots(heap, region) + i;
   xmc_u64 list = xmc_load_acquire64(&slot->large);
@@ -88,7 +91,7 @@ XMC_FN void xmc_region_reset_slot(XMC_GLOBAL xmcHeap *heap, xmcRegion region, xm
     xmc_chain_release(heap, region, list);
 }
 
-/* Renews the header chunk, after the slots. Releases. */
+/* Gives the header chunk all its room again. The caller has reset the slots before. Releases. */
 XMC_FN void xmc_region_reset_header(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   xmc_u32 page = xmc_region_page(region), slots = 1u << xmc_region_log(region);
   xmc_u64 room = xmc_load_relaxed64(xmc_room_of(heap, page));
@@ -98,7 +101,7 @@ XMC_FN void xmc_region_reset_header(XMC_GLOBAL xmcHeap *heap, xmcRegion region) 
       xmc_room_make(xmc_region_tag(region), xmc_chunk_units(xmc_chunk_pages(heap, page)) - slots));
 }
 
-/* Is there a region to reset? Else it is counted. */
+/* True if the region lives, so that it can be reset; else counts a bad handle. */
 XMC_FN int xmc_region_renews(XMC_GLOBAL xmcHeap *heap, xmcRegion region) {
   int live = xmc_region_is_live(heap, region);
   if (!live)

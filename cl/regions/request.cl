@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Regions: requests. By the chunk of the caller's slot, which most often is all, for one work-item or for the lanes of a sub-group that ask
- * at the same time; else as region.cl finds room.
+/* Regions: requests. Most requests, of one work-item or of the lanes of a sub-group that ask at the same time, are served from the chunk of
+ * the caller's slot. For the others region.cl looks for room.
  */
 #ifndef XMC_REGION_REQUEST_CL
 #define XMC_REGION_REQUEST_CL
 #include "region.cl"
 
-/* n units, up to XMC_REGION_MOST_UNITS, by one subtraction from the chunk of the caller's slot; or XMC_REGION_AGAIN. All that it reads
- * before may be old: the room word's tag says whether it was right. `present`: of the header. `ask`: not if 0. *first: it did not
- * fit, but all before did; or it fitted, and the slot is to be moved on. */
+/* Takes n units, at most XMC_REGION_MOST_UNITS, by one subtraction from the chunk of the caller's slot. Returns their place, or
+ * XMC_REGION_AGAIN. The words that lead to the room word may come from a cache and be old: the tag in the room word that the subtraction
+ * returns tells whether the chunk is the region's. `present`: the heap's number of pages. On GPUs nothing is subtracted if `ask` is 0.
+ * *first gets 1 if this request did not fit and all before it did; or, on GPUs, if it fitted and the caller must move the slot on. */
 XMC_FN xmc_unit xmc_region_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_map_view view, xmc_u32 present,
                                xmcRegion region, xmc_u32 n, int ask, xmc_u32 *first) {
   xmc_u32 page = xmc_region_page(region), log = xmc_region_log(region);
@@ -39,8 +40,8 @@ XMC_FN xmc_unit xmc_region_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_map_vie
   return place;
 }
 
-/* n units for one work-item; XMC_REGION_NO_ROOM or XMC_REGION_BAD. `first`, `place`: as xmc_region_more has them, where it was tried
- * before; else 0 and XMC_REGION_AGAIN */
+/* Takes n units for one work-item. Returns their place, XMC_REGION_NO_ROOM or XMC_REGION_BAD. `first` and `place` are what an earlier
+ * xmc_region_try for this request gave (xmc_region_more says what they mean), or 0 and XMC_REGION_AGAIN if there was none. Any lanes. */
 XMC_HOT_FN xmc_unit xmc_region_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
                                      xmc_u32 first, xmc_unit place) {
   xmc_map_view view;
@@ -54,7 +55,7 @@ XMC_HOT_FN xmc_unit xmc_region_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRe
 }
 
 #if XMC_SIMT && !XMC_DEBUG
-/* Where the lane's units begin among those of the group, in lanes' order; *total: of all */
+/* Returns the number of units that the lanes of the group before this one ask for; *total gets the units of all its lanes. */
 XMC_FN xmc_u32 xmc_region_before(xmc_lanes group, xmc_u32 n, xmc_u32 *total) {
   xmc_u32 other = n ^ xmc_shuffle32(group, n, xmc_lanes_first(group)), before = 0, bit, all;
   xmc_lanes have;
@@ -73,8 +74,9 @@ XMC_FN xmc_u32 xmc_region_before(xmc_lanes group, xmc_u32 n, xmc_u32 *total) {
   return before;
 }
 
-/* n units for each lane that asks now. Those of one region ask together, then each that got nothing by itself. `first`, `place`: the
- * lane's, from xmc_region_full; else 0 and XMC_REGION_AGAIN */
+/* Takes n units for each lane that calls now. The lanes that ask one region of one heap ask together; if they do not get units for all,
+ * each of them then asks alone. Returns the place of the lane's units, XMC_REGION_NO_ROOM or XMC_REGION_BAD. `first` and `place` are
+ * what xmc_region_full gave to the lane, or 0 and XMC_REGION_AGAIN. Any lanes. */
 XMC_FN xmc_unit xmc_region_lanes(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u32 n,
                                  xmc_u32 first, xmc_unit place) {
   xmc_lanes alone = (xmc_lanes)1 << xmc_lane(), group = alone;
@@ -104,7 +106,7 @@ XMC_FN xmc_unit xmc_region_lanes(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion
   }
 }
 
-/* For sub-groups of 32 lanes: where the lane's units begin among those of all; *total: of all */
+/* xmc_region_before for a sub-group of 32 lanes that are all in the group */
 XMC_FN xmc_u32 xmc_region_full_before(xmc_u32 lane, xmc_u32 n, xmc_u32 *total) {
   xmc_u32 sum = n, step, other;
   for (step = 1; step < 32u; step += step) {
@@ -115,8 +117,9 @@ XMC_FN xmc_u32 xmc_region_full_before(xmc_u32 lane, xmc_u32 n, xmc_u32 *total) {
   return sum - n;
 }
 
-/* The blocks of a sub-group of 32 lanes that all ask the same region, for up to XMC_REGION_FULL_BYTES each, by one subtraction. 0: not so, or
- * there is something left to do, and *first and *place are for xmc_region_lanes. */
+/* Serves a sub-group of 32 lanes that all ask the same region, for up to XMC_REGION_FULL_BYTES each, by one subtraction of the first lane.
+ * Returns 1 if *block is the lane's block. Returns 0 if the lanes ask differently, no units were got, or the slot must be moved on; the
+ * caller then passes *first and *place, which it has set to 0 and XMC_REGION_AGAIN before this call, to xmc_region_lanes. */
 XMC_FN int xmc_region_full(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region, xmc_u64 size,
                            XMC_GLOBAL char **block, xmc_u32 *first, xmc_unit *place) {
   xmc_map_view view;
@@ -154,8 +157,8 @@ XMC_FN int xmc_region_full(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion regio
 }
 #endif
 
-/* The address of a request's first unit; NULL, counted, for what is none. Nothing below asks for a work-item's id, as in
- * xmalloc.cl. `bytes`: what was asked for */
+/* Returns the address of a request's first unit. If `place` is XMC_REGION_BAD or XMC_REGION_NO_ROOM, returns NULL and counts a bad
+ * handle or a failed request for `bytes` bytes. As in xmalloc.cl, no function below this one asks for a work-item's id. */
 XMC_FN XMC_GLOBAL char *xmc_region_result(XMC_GLOBAL xmcHeap *heap, xmcRegion region, size_t bytes,
                                           xmc_unit place) {
   if (place < XMC_REGION_AGAIN)
@@ -169,7 +172,7 @@ XMC_FN XMC_GLOBAL char *xmc_region_result(XMC_GLOBAL xmcHeap *heap, xmcRegion re
   return 0;
 }
 
-/* Units for a request; 0 if it is too large for a chunk of its own, whose first unit is the head */
+/* Returns the units that a request needs, or 0 if it is too large even for a chunk of its own, whose first unit is the head. */
 XMC_FN xmc_u32 xmc_region_units(xmc_u64 bytes) {
   return bytes <= XMC_MAX_BLOCK_PAGES * (xmc_u64)XMC_PAGE_BYTES - XMC_UNIT_BYTES
              ? (xmc_u32)((bytes + XMC_UNIT_BYTES - 1u) / XMC_UNIT_BYTES)

@@ -4,10 +4,11 @@
  * A work-group keeps a piece of the region in local memory, from which its calls take their bytes without an access to global
  * memory:
  *
- *   each   bytes wanted -> sum in local memory, and where mine begin   |  barrier  |
- *   first  piece too small: another one of the region, 8 KiB or what is wanted   |  barrier  |  mine
+ *   each work-item    adds its units to a sum in local memory, and gets the sum before it                    |  barrier
+ *   the first one     takes the sum from the piece; if that is too small, from a new piece of 8 KiB or more  |  barrier
+ *   each work-item    computes its address
  *
- * What is left of a piece when the work-group ends, or begins another one, is used by nobody until the region is reset or freed.
+ * The rest of a piece stays unused, when the work-group ends or begins another piece, until the region is reset or freed.
  */
 #ifndef XMC_REGION_WORK_GROUP_CL
 #define XMC_REGION_WORK_GROUP_CL
@@ -17,14 +18,14 @@
 
 /* Local memory for these calls, one for each work-group: __local xmcRegionScratch scratch; */
 typedef struct xmcRegionScratch {
-  xmcRegion region;     /* whose piece it is; 0: none */
-  xmc_unit place;       /* where it begins */
-  xmc_unit mine;        /* where the work-group's units begin, or XMC_REGION_NO_ROOM */
-  xmc_u32 room;         /* units that are left, at its begin */
-  volatile xmc_u32 sum; /* what the call wants */
+  xmcRegion region;     /* the region that the piece belongs to; 0: there is no piece */
+  xmc_unit place;       /* the first unit of the piece that is not used yet */
+  xmc_unit mine;        /* the first unit of this call, or XMC_REGION_NO_ROOM */
+  xmc_u32 room;         /* units that are left in the piece, from `place` on */
+  volatile xmc_u32 sum; /* units that the work-items of this call ask for */
 } xmcRegionScratch;
 
-/* Before the first call with this scratch, after the region was reset, and before a call with a region of another heap. */
+/* Forgets the piece. Call it before the first use of this scratch, after a reset of the region, and before using another heap's region. */
 XMC_API XMC_IN_KERNEL void xmcRegionOpenWorkGroup(__local xmcRegionScratch *scratch) {
   if (xmc_local_id() == 0) {
     scratch->region = 0;
@@ -33,7 +34,7 @@ XMC_API XMC_IN_KERNEL void xmcRegionOpenWorkGroup(__local xmcRegionScratch *scra
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* Adds n to the sum; returns the sum of those before. On GPUs the lanes that are here add together. */
+/* Adds n to the sum and returns the sum before. On GPUs the lanes that call at the same time add together. */
 #if XMC_SIMT && !XMC_DEBUG
 XMC_FN xmc_u32 xmc_region_add(__local xmcRegionScratch *scratch, xmc_u32 n) {
   xmc_lanes group = xmc_lanes_matching(1u);
@@ -49,7 +50,8 @@ XMC_FN XMC_IN_KERNEL xmc_u32 xmc_region_add(__local xmcRegionScratch *scratch, x
 }
 #endif
 
-/* What the work-group wants together, from the piece or a new one; by its first work-item */
+/* Takes the sum from the piece, or from a new one if the piece is too small or not the region's, and sets scratch->mine. First work-item
+ * only, between barriers. */
 XMC_FN XMC_IN_KERNEL void xmc_region_piece(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
                                            __local xmcRegionScratch *scratch) {
   xmc_u32 sum = scratch->sum, most = sum > XMC_REGION_PIECE_UNITS ? sum : XMC_REGION_PIECE_UNITS;
@@ -72,8 +74,8 @@ XMC_FN XMC_IN_KERNEL void xmc_region_piece(XMC_GLOBAL xmcHeap *heap, xmcRegion r
   scratch->room -= sum;
 }
 
-/* As xmcRegionMalloc, for all work-items of the work-group together. Requests over 16 KiB, and all if there is no room for
- * them together, are served one by one. */
+/* As xmcRegionMalloc, for all work-items of the work-group together. A request over 16 KiB is served by itself, and so is each request
+ * if the region has no room for all of them together. */
 XMC_API XMC_IN_KERNEL XMC_GLOBAL void *xmcRegionMallocWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
                                                                 size_t size,
                                                                 __local xmcRegionScratch *scratch) {
@@ -98,12 +100,12 @@ XMC_API XMC_IN_KERNEL XMC_GLOBAL void *xmcRegionMallocWorkGroup(XMC_GLOBAL xmcHe
 #endif
 }
 
-/* As xmcRegionFree, by all work-items of the work-group together: each gives back the chunks of some slots. */
+/* As xmcRegionFree, by all work-items of the work-group together: each work-item gives back the chunks of some slots. */
 XMC_API XMC_IN_KERNEL void xmcRegionFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
                                                   __local xmcRegionScratch *scratch) {
   xmc_u32 items = (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2)), i;
   XMC_OWN(heap);
-  /* A work-item's last request may have been served by itself, behind no barrier: others may still be on their way to it. */
+  /* xmcRegionMallocWorkGroup may serve requests one by one after its last barrier: other work-items may still be in one. */
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (xmc_local_id() == 0)
     scratch->mine = region && xmc_heap_is_ours(heap) && xmc_region_close(heap, region);
@@ -117,12 +119,12 @@ XMC_API XMC_IN_KERNEL void xmcRegionFreeWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcR
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* As xmcRegionReset, in the same way. Call xmcRegionOpenWorkGroup before the next request with this scratch. */
+/* As xmcRegionReset, by all work-items together. Call xmcRegionOpenWorkGroup before the next request with this scratch. */
 XMC_API XMC_IN_KERNEL void xmcRegionResetWorkGroup(XMC_GLOBAL xmcHeap *heap, xmcRegion region,
                                                    __local xmcRegionScratch *scratch) {
   xmc_u32 items = (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2)), i;
   XMC_OWN(heap);
-  /* A work-item's last request may have been served by itself, behind no barrier: others may still be on their way to it. */
+  /* xmcRegionMallocWorkGroup may serve requests one by one after its last barrier: other work-items may still be in one. */
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (xmc_local_id() == 0)
     scratch->mine = region && xmc_heap_is_ours(heap) && xmc_region_renews(heap, region);

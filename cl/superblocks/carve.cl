@@ -7,22 +7,22 @@
  *   +-----+-----+-----+----------+-----+       +----------+----------+----------------+----------+
  *    32 Basicblocks each, a Superblock          1 to 32 Basicblocks of 512 B to 8 KiB
  *
- * Who claimed the pages owns them alone until the state word is written: that puts the Superblock into use.
- */
+ * The work-item that claimed the pages is their only owner until it writes the state word, which puts the Superblock into use. */
 #ifndef XMC_CARVE_CL
 #define XMC_CARVE_CL
 #include "slab.cl"
 
-/* Once room is scarce, who takes more of it than it will keep says so before and after: a search that finds
- * nothing meanwhile is not the last. */
+/* Once room was scarce, a work-item calls these before and after it takes more room than it will keep: it counts itself in `flux`, so
+ * that a search which finds nothing meanwhile takes another turn. moved: 1 if room came back that other searches could not find. */
 XMC_FN void xmc_flux_begin(XMC_GLOBAL xmcHeap *heap) { xmc_add_acq_rel64(&heap->flux, 1); }
 XMC_FN void xmc_flux_end(XMC_GLOBAL xmcHeap *heap, int moved) {
   xmc_add_acq_rel64(&heap->flux, moved ? XMC_FLUX_MOVED - 1u : ~(xmc_u64)0);
 }
 
-/* Nobody watches a new Superblock or slab. `scarce`: read after its room was claimed and before its word is written,
- * so that it costs no time of its own. If it was 0, all bits of the bitmap are set, and whoever looks at the page
- * sees that somebody is about to start something there. */
+/* Makes a new Superblock or slab, which no search watches yet, findable for xmc_reclaim: sets its page's bit of the whole bitmap, and
+ * clears XMC_SCARCE_NOW. `scarce` is that word as read after the room was claimed and before the state word is written, so that the
+ * load costs no time of its own. If it was 0 nothing is done: all bits of the bitmap were set then, and for a page that was never used,
+ * or whose entry leads to a state word that is not in use yet, xmc_page_look returns "unsure", so that the bit stays set. */
 XMC_HOT_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u64 scarce) {
   if (!scarce)
     return;
@@ -31,13 +31,15 @@ XMC_HOT_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u6
     xmc_and_hint64(&heap->scarce, ~XMC_SCARCE_NOW);
 }
 
-/* The word of a new Superblock or slab, `take` of whose blocks or places are the caller's */
+/* Returns the word of a new Superblock or slab, of whose blocks or places the caller has `take`. */
 XMC_FN xmc_u64 xmc_word_start(xmc_u32 cls, xmc_u32 count, xmc_u32 take) {
   return xmc_word_make(cls, count, xmc_count_mask(count) & ~take);
 }
 
-/* Puts a new Superblock into use: `take` of its blocks are the caller's; for the rest it takes the seat, or is parked. 1: somebody else took
- * the seat, and the caller must bring the Superblock elsewhere (xmc_put). `scarce` as for xmc_superblock_show. */
+/* Puts a new Superblock or slab, whose memory the caller owns, into use: its blocks or places `take` are the caller's. If others are
+ * left it takes the seat, or is parked if seat.fifo is XMC_SEAT_PARKS; if none is left, the exhausted Superblock in the seat loses it.
+ * Returns 0; or 1 if there is no seat or another work-item changed it: then the caller has the listed duty (xmc_put). `scarce` as for
+ * xmc_superblock_show. */
 XMC_FN int xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                                 xmc_u32 count, xmc_u32 take, xmc_seat seat, xmc_u32 scarce) {
   XMC_AFRESH64(heap);
@@ -51,9 +53,9 @@ XMC_FN int xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
     return 0;
   }
   w |= XMC_WORD_LISTED | (seat.fifo == XMC_SEAT_PARKS ? XMC_WORD_PARKED : xmc_word_seat(cls));
-  /* By CAS, whose value is waited for: the seat needs no release of its own. */
+  /* A CAS, because its value is waited for: so the CAS on the seat below needs no release of its own. */
   if (xmc_cas_release64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w) != XMC_WORD_RETIRED)
-    xmc_store_release64(xmc_word_at(heap, words, id), w); /* a damaged arena's */
+    xmc_store_release64(xmc_word_at(heap, words, id), w); /* only in a damaged arena */
   xmc_superblock_show(heap, id, scarce);
   if (seat.fifo == XMC_SEAT_PARKS) {
     xmc_bitmap_set(heap, XMC_PARKED, cls * xmc_heap_spans(heap) * XMC_SPAN_PAGES + xmc_any_page(id));
@@ -61,16 +63,16 @@ XMC_FN int xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   }
   if (seat.fifo != XMC_NONE && xmc_cas_hint64(&xmc_fifo_number(heap, seat.fifo)->active, seat.active,
                                               xmc_active_next(seat.active, id)) == seat.active) {
-    if (xmc_active_id(seat.active) == XMC_NONE) /* else it is marked already */
+    if (xmc_active_id(seat.active) == XMC_NONE) /* else the FIFO is marked busy already */
       xmc_fifo_mark_busy(heap, cls, seat.fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls)));
     return 0;
   }
   return 1;
 }
 
-/* Before a run's entries in the page map are written, `first` and what follows it. A debug heap's headers say what
- * was freed there (debug.cl); that can be believed only if the run was the same one before and its pages were
- * nothing else in between, which the entries that it left tell. */
+/* Debug heaps: called before a run's entries are written into the page map, of which `first` is the first one. The headers in a debug
+ * heap's blocks say what was freed there (debug.cl). They can be believed only if the run was the same one before and its pages were
+ * nothing else in between, which the old entries tell. If not, the first word of each block is cleared. */
 XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages, xmc_u32 cls,
                                     xmc_u64 first) {
   XMC_GLOBAL xmc_u64 *entry = xmc_page_entry(heap, page);
@@ -81,17 +83,18 @@ XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_
   if (same)
     return;
   xmc_store_relaxed32((XMC_GLOBAL xmc_u32 *)xmc_page_address(heap, page), 0);
-  for (i = 1; cls < XMC_CLASSES && i < xmc_map_blocks(first); i++) /* each block of it */
+  for (i = 1; cls < XMC_CLASSES && i < xmc_map_blocks(first); i++) /* each further block */
     xmc_store_relaxed32((XMC_GLOBAL xmc_u32 *)(xmc_page_address(heap, page) + i * xmc_class_bytes(cls)), 0);
 }
 
-/* Where a slot looks first for pages of a class: each class and slot has a place of its own, as long as the heap has room
- * for all. From the lowest class up there are 19 classes of 1 page, 4 each of 2, 4 and 8 pages, and one of 16; each starts at a multiple
- * of its pages. On CPU devices each slot has a span instead, because cores that write to words of one cache line slow each other down. */
+/* Returns the page where a slot looks first for pages of a class. Each class and slot has a place of its own, as long as the heap has
+ * room for all. From the lowest class up there are 19 classes of 1 page, 4 each of 2, 4 and 8 pages, and one of 16; each starts at a
+ * multiple of its pages. On CPU devices each slot has a span instead, because cores that write to words of one cache line slow each
+ * other down. */
 XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls) {
   XMC_AFRESH64(heap);
   xmc_u32 order = xmc_class_order(cls), before = cls;
-  if (order > 0) /* 20, 28, 48, 80 */
+  if (order > 0) /* this order's classes begin at 20, 28, 48, 80 pages a slot */
     before = (0x50301c14u >> 8u * (order - 1u) & 0xffu) + (((cls - 15u) & 3u) << order);
   if (!XMC_SIMT)
     return xmc_slot_hint(me, xmc_heap_lanes(heap)) * XMC_SPAN_PAGES + before % XMC_SPAN_PAGES;
@@ -100,8 +103,8 @@ XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls)
   return before * xmc_heap_lanes(heap) + (xmc_slot_hint(me, xmc_heap_lanes(heap)) << order);
 }
 
-/* The hint to go on from a run: in a step as wide as all slots. On CPU devices that is what comes next in the span, and then the
- * span as many spans further as there are slots. */
+/* Returns the hint that leads on from a run in a step as wide as all slots. On CPU devices it leads to the next run in the span, and
+ * from the span's end as many spans further as there are slots. */
 XMC_FN xmc_u32 xmc_hint_onward(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 order) {
   xmc_u32 wide;
   if (!XMC_SIMT) {
@@ -114,17 +117,17 @@ XMC_FN xmc_u32 xmc_hint_onward(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 o
   return XMC_HINT_ONWARD | XMC_HINT(page + wide * xmc_heap_lanes(heap), 0);
 }
 
-/* A new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page
- * or XMC_NONE. map: xmc_fixed_map.
+/* Claims a new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page, or XMC_NONE. map:
+ * xmc_fixed_map; own: 0, or xmc_own_slots if `hint` is the slot's own.
  *
- * Where to look first is the FIFO's hint, 0 for no FIFO: the pages that this slot returned are a stack
- * (xmc_pages_return),
+ * It looks first where the hint leads; without one, at the home of the class. The runs that a slot returned are a stack under its
+ * FIFO's hint (xmc_pages_return):
  *
  *   hint: a run  -->  xmc_next_hint(its first page)  -->  …  -->  0, or XMC_HINT_ONWARD and a page
  *
- * at whose end it goes on in steps as wide as all slots, and single pages past the homes of all classes that take those, so
- * that they do not meet. It is nobody's property: who takes pages owns them by the bits of their span, and a stack whose first
- * page is gone is forgotten. On GPUs a hint may lead to a page that is not present, and costs an atomic more then. */
+ * At the stack's end the hint goes on in steps as wide as all slots; for single pages a step leads past the homes of all classes that
+ * take single pages, so that slots do not meet. The stack owns nothing: a work-item owns pages by the bits of their span, and a stack
+ * whose first page was taken is forgotten. On GPUs a hint may lead to a page that is not present, which costs one atomic more. */
 XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order, xmc_u64 map,
                               xmc_u32 fifo, xmc_u32 hint, xmc_u32 own) {
   XMC_AFRESH64(heap);
@@ -145,7 +148,7 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
     next = XMC_RUN_HOMES;
     XMC_AFRESH(order);
     XMC_AFRESH(fifo);
-    if (xmc_scarce_near(heap)) /* what comes next for the fast path is the last resort */
+    if (xmc_scarce_near(heap)) /* the request can still go to the last resort */
       next = fifo != XMC_NONE ? XMC_RUN_HASTY : XMC_RUN_INDEX;
     page = xmc_run_search(heap, me, order, page, next, seen);
     next = 0;
@@ -162,8 +165,9 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   return page;
 }
 
-/* The 32 places of a slab of 16 B use all rows of state words, also those of runs that began at this page before. So the entries of the pages
- * behind it that still lead to such a run become XMC_CLASS_BODY before the slab comes into use; not XMC_MAP_NONE, for those pages were used. */
+/* The 32 places of a slab of 16 B use all rows of state words, also those of runs that began at this page before. So before such a slab
+ * comes into use, the entries of the pages behind it that still lead to such a run are replaced by XMC_CLASS_BODY (not by XMC_MAP_NONE,
+ * because those pages were used). */
 XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   XMC_AFRESH64(heap);
   xmc_u32 i, at = page | 16u, end = page + (at & -at); /* the longest run that may have begun here */
@@ -178,8 +182,9 @@ XMC_COLD_FN void xmc_runs_forget(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   }
 }
 
-/* Enters the pages taken for a Superblock of this class, or a slab, into the page map, which begins at `map`. For a slab of 16 B the page's own
- * entry is read before it is written: if the page was never used, or was such a slab the last time, no entry behind it leads to a run there. */
+/* Writes the page map's entries (the map begins at `map`) for pages that were taken for a Superblock of this class, or for a slab. For
+ * a slab of 16 B the page's old entry is read first: if the page was never used, or was such a slab the last time, no entry behind it
+ * leads to a run there. */
 XMC_FN void xmc_pages_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 page, xmc_u32 order, xmc_u32 cls) {
   XMC_GLOBAL xmc_u64 *entry = xmc_map_entry(heap, map, page);
   xmc_u32 i = 0, place = xmc_class_is_small(cls) ? 0 : XMC_RUN_PLACE + order;
@@ -201,7 +206,7 @@ XMC_FN void xmc_pages_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 page,
     xmc_store_two64(entry + i, first + XMC_MAP(0, i, 0, 0), first + XMC_MAP(0, i + 1u, 0, 0));
 }
 
-/* Starts a Superblock of a small class in the place that `slab` stands for. */
+/* Starts a Superblock of a small class in the place that `slab` claimed. Returns a claim of up to `want` of its blocks. */
 XMC_HOT_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                     xmc_u32 want, xmc_claim slab, xmc_seat seat) {
   xmc_u32 place = xmc_lowest32(xmc_claim_mask(slab)), left = xmc_slab_blocks(cls) - 32u * place;
@@ -212,15 +217,15 @@ XMC_HOT_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
   return xmc_claim_make(id, take);
 }
 
-/* Puts 2^order pages, which the caller took, into use as a Superblock of the class, or one page as a slab if the class is a
- * slab's: a claim of up to `want` of its blocks or places. `shared`: a place of another slab will do, or the
- * new one takes the seat of one that has none left (xmc_slab_other). */
+/* Puts 2^order pages, which the caller owns, into use as a Superblock of the class, or one page as a slab if the class is a slab's.
+ * Returns a claim of up to `want` of its blocks or places. If `shared` and the seat was taken meanwhile, it may claim a place of
+ * another slab instead, and returns the new slab's page; or the new slab takes the seat of one that has no place left (xmc_slab_other). */
 XMC_FN xmc_claim xmc_pages_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                                  xmc_u32 page, xmc_u32 order, xmc_seat seat, int shared) {
   xmc_u32 slab = cls >= XMC_CLASSES, blocks = slab ? cls - XMC_CLASSES : cls, count, take, scarce, words, map,
           id;
   xmc_claim claim = 0;
-  XMC_AFRESH64(heap); /* all on their way at the same time */
+  XMC_AFRESH64(heap); /* the loads below are issued together */
   map = (xmc_u32)xmc_fixed_map(heap);
   scarce = xmc_scarce_near(heap);
   words = (xmc_u32)(xmc_fixed_words(heap) >> 3);
@@ -240,7 +245,7 @@ XMC_FN xmc_claim xmc_pages_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   return claim ? claim : xmc_claim_make(id, take);
 }
 
-/* The same with 2^order pages that it takes (xmc_pages_take). */
+/* The same with 2^order pages that it claims itself (xmc_pages_take). Returns 0 if there are none. */
 XMC_FN xmc_claim xmc_pages_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                                  xmc_u32 order, xmc_u64 map, xmc_seat seat) {
   xmc_u32 page = xmc_pages_take(heap, me, cls < XMC_CLASSES ? cls : cls - XMC_CLASSES, order, map, seat.fifo,
@@ -249,8 +254,8 @@ XMC_FN xmc_claim xmc_pages_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   return page == XMC_NONE ? 0 : xmc_pages_start(heap, me, cls, want, page, order, seat, XMC_OWN_PLACES);
 }
 
-/* Is there plenty of room? The answer is yes if two spans are wholly free, which `any`, a number that differs from request to
- * request, chooses. So where a share f of all spans is wholly free it is yes with a chance of f * f, for two loads. */
+/* Returns 1 if there is plenty of room, as far as two loads tell: if both spans that `any` chooses are wholly free. `any` differs from
+ * request to request. So if a share f of all spans is wholly free, the result is 1 with a probability of f * f. */
 XMC_FN int xmc_is_plenty(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
   xmc_u32 spans = xmc_heap_present_spans(heap), at = xmc_any_below(any, spans);
   xmc_u64 free = xmc_load_relaxed64(xmc_span_word(heap, at));
@@ -258,14 +263,14 @@ XMC_FN int xmc_is_plenty(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
   return !~(free & xmc_load_relaxed64(xmc_span_word(heap, at < spans ? at : at - spans)));
 }
 
-/* log2 of the pages of a new Superblock for `want` blocks.
+/* Returns log2 of the pages of a new Superblock for `want` blocks.
  *
- * On CPU devices a Superblock has all its pages while there is plenty of room, and else as few as hold XMC_FEW_BLOCKS
- * blocks: when the program goes on to other sizes, the fewer blocks a Superblock has the sooner all of them are free.
+ * On CPU devices a Superblock has all its pages while there is plenty of room, and otherwise as few as hold XMC_FEW_BLOCKS blocks: the
+ * fewer blocks a Superblock has, the sooner all of them are free when the program goes on to other sizes.
  *
- * On GPUs as many slots take Superblocks as sub-groups run: where few lanes want a class, they take few pages each, for about
- * eight such requests; for two in a heap of less than XMC_MANY_PAGES or once room was scarce; but a run that the slot returned
- * as it was. */
+ * On GPUs as many slots take Superblocks as sub-groups run. So if few lanes want a class, a Superblock has only as many pages as hold
+ * the blocks of 16 such requests, at most all; of two in a heap of less than XMC_MANY_PAGES, once room was scarce, or while it is
+ * short. A run that the slot returned is taken again as it was, if it holds `want` blocks. */
 #define XMC_FEW_BLOCKS 8u
 XMC_FN xmc_u32 xmc_carve_order(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want, xmc_u32 hint,
                                xmc_u32 pages, xmc_u32 scarce) {

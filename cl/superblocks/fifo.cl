@@ -10,12 +10,11 @@
  *   messages in the FIFO == tail number - head number + 1      (modulo 2^32), 0 … XMC_FIFO_SIZE
  *   message n, once it is not the tail, is at message[n % XMC_FIFO_SIZE]
  *
- * The payload is a Superblock id. A message carries its number, which tells a reader whether it has the
- * right one and makes the CAS on it safe from ABA. Who dequeues reads head and tail with acquire: the tail must
- * not be older than the head, and a message not older than the tail that says it is there; without that
- * order the printed algorithm hands the same message to two readers. Who enqueues reads them at once, in any order:
- * a head or a message that is too old makes the FIFO look full, and a head that is too new shows.
- */
+ * The payload is a Superblock id. A message carries its number, which tells a reader whether it is the right message, and makes the CAS
+ * on it safe from ABA. A dequeue reads head and tail with acquire: the tail must not be older than the head, and a message must not be
+ * older than the tail that says it is there. Without that order the algorithm as printed hands the same message to two readers. An
+ * enqueue reads them at once, in any order: a head or message that is too old makes the FIFO look full, and if the head is beyond the
+ * tail, the number of messages comes out above XMC_FIFO_SIZE, so that the enqueue looks again. */
 #ifndef XMC_FIFO_CL
 #define XMC_FIFO_CL
 #include "../layout/arena.h"
@@ -25,12 +24,12 @@ XMC_FN xmc_u64 xmc_message(xmc_u32 number, xmc_u32 payload) { return (xmc_u64)nu
 XMC_FN xmc_u32 xmc_message_number(xmc_u64 message) { return (xmc_u32)(message >> 32); }
 XMC_FN xmc_u32 xmc_message_payload(xmc_u64 message) { return (xmc_u32)message; }
 
-/* The active Superblock's id and, above it, how often `active` changed. Without that number a CAS by a work-item that read the id before it
- * was taken away and put back would succeed (ABA), and the id would be lost. */
+/* `active` has the active Superblock's id and, above it, how often it changed. Without that number a CAS by a work-item that read the
+ * id before it was taken away and put back would succeed (ABA), and the id would be lost. */
 XMC_FN xmc_u32 xmc_active_id(xmc_u64 active) { return (xmc_u32)active; }
 XMC_FN xmc_u64 xmc_active_next(xmc_u64 active, xmc_u32 id) { return ((active >> 32) + 1u) << 32 | id; }
 
-/* An empty FIFO whose first message will have the number start */
+/* Makes a FIFO empty. Its first message will have the number `start`. */
 XMC_FN void xmc_fifo_init(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 start) {
   xmc_u32 i;
   xmc_store_relaxed64(&fifo->active, XMC_NONE);
@@ -46,14 +45,14 @@ XMC_FN void xmc_fifo_init(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 start) {
   }
 }
 
-/* Appends a payload. 0: the FIFO is full, or was a moment ago. */
+/* Appends a payload. Returns 1; or 0 if the FIFO is full, or was a moment ago. */
 XMC_FN int xmc_fifo_enqueue(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 payload) {
   XMC_GLOBAL xmc_u64 *place;
   xmc_u32 head, number, used, spare;
   xmc_u64 tail, old;
   int done, again;
   XMC_ROLLED
-  do { /* again only when somebody else enqueued */
+  do { /* again only if another work-item enqueued */
     xmc_load_row(&fifo->tail, &tail, &head, &spare);
     number = xmc_message_number(tail);
     used = number - head + 1u;
@@ -61,10 +60,10 @@ XMC_FN int xmc_fifo_enqueue(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 payload) {
     done = 0;
     again = used != XMC_FIFO_SIZE;
     if (used >= XMC_FIFO_SIZE)
-      continue; /* it is full, or head was older than tail */
+      continue; /* it is full, or head and tail are not of the same time */
     old = xmc_load_relaxed64(place);
     if (xmc_message_number(old) + XMC_FIFO_SIZE == number)
-      xmc_cas_release64(place, old, tail); /* if it fails, another one has moved the tail for us */
+      xmc_cas_release64(place, old, tail); /* if it fails, another enqueue did it */
     else
       again = xmc_message_number(old) == number;
     if (again)
@@ -73,13 +72,13 @@ XMC_FN int xmc_fifo_enqueue(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 payload) {
   return done;
 }
 
-/* Takes the head's payload, or returns XMC_NONE if the FIFO is empty. */
+/* Takes the head's payload. Returns it, or XMC_NONE if the FIFO is empty. */
 XMC_HOT_FN xmc_u32 xmc_fifo_dequeue(XMC_GLOBAL xmc_fifo *fifo) {
   xmc_u32 head, number;
   xmc_u64 message;
   int again;
   XMC_ROLLED
-  do { /* again only when somebody else moved the head */
+  do { /* again only if another work-item moved the head */
     head = xmc_load_acquire32(&fifo->head);
     message = xmc_load_acquire64(&fifo->tail);
     number = xmc_message_number(message);
@@ -95,8 +94,9 @@ XMC_HOT_FN xmc_u32 xmc_fifo_dequeue(XMC_GLOBAL xmc_fifo *fifo) {
   return xmc_message_payload(message);
 }
 
-/* One try to take the head's payload: `message` is what was at its place, at any time. Its number tells that it is the
- * head's, however old the look was, and the CAS that nobody else takes it; so this needs no order. XMC_NONE: not so. */
+/* Tries once to take the head's payload; `message` is what was read at its place, at any time before. The message's number tells
+ * whether it is the head's, however old that look is, and the CAS that no other work-item takes it; so no order is needed. Returns
+ * XMC_NONE on failure. */
 XMC_FN xmc_u32 xmc_fifo_dequeue_seen(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 head, xmc_u64 message) {
   if (xmc_message_number(message) == head && xmc_cas_hint32(&fifo->head, head, head + 1u) == head)
     return xmc_message_payload(message);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An empty heap: every table from garbage to its first state. The header is the host's (layout.c).
+/* Makes an empty heap: brings every table from garbage to its first state. The host writes the header (layout.c).
  *
- * Work-item i of n fills every n-th entry; a second launch then aligns the data and writes the magic.
- */
+ * Work-item i of n fills every n-th entry. A second launch then aligns the data and writes the magic word. */
 #ifndef XMC_INIT_CL
 #define XMC_INIT_CL
 #include "fifo.cl"
@@ -11,25 +10,25 @@
 #include "../layout/ring.h"
 #endif
 
-/* Pages of a span that are present, as a mask */
+/* Returns a mask of the pages of a span that are present. */
 XMC_FN xmc_u64 xmc_span_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
   xmc_u32 first = span * XMC_SPAN_PAGES;
   return first >= heap->present ? 0 : xmc_run_mask(0, heap->present - first);
 }
 
-/* Word w of a level of the span index in an empty heap: all runs in every span that is present, but perhaps the last */
+/* Returns word w of a level of the span index in an empty heap: every present span, except perhaps the last, has runs of all lengths. */
 XMC_FN xmc_u64 xmc_index_init_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 w) {
   xmc_u64 word = 0;
   xmc_u32 i;
   for (i = 0; i < 8u; i++) {
-    xmc_u64 span = (xmc_u64)(w * 8u + i) << (3u * level); /* the first of those the byte stands for */
+    xmc_u64 span = (xmc_u64)(w * 8u + i) << (3u * level); /* the byte's first one */
     if (span < heap->present_spans)
       word |= (xmc_u64)xmc_run_orders(xmc_span_pages(heap, (xmc_u32)span)) << (8u * i);
   }
   return word;
 }
 
-/* The first `set` bits are set. */
+/* Fills a bitmap, all levels: the bits of the first `set` items are set, all others clear. */
 XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 set, xmc_u32 i, xmc_u32 n) {
   xmc_u32 items = xmc_bitmap_items(heap, map), level, w;
   for (level = 0; level < XMC_BITMAP_LEVELS; level++) {
@@ -41,14 +40,14 @@ XMC_FN void xmc_init_bitmap(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 set, 
   }
 }
 
-/* All state words, which are most of the tables */
+/* Fills all state words, which are most of the tables. */
 XMC_FN void xmc_init_words(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
   xmc_u32 slabs = XMC_SLAB_WORDS - 1u + heap->pages, words = slabs + heap->spans * XMC_SPAN_WORDS, w;
   for (w = i; w < words; w += n)
     *xmc_word_of(heap, w - slabs) = XMC_WORD_RETIRED;
 }
 
-/* All else */
+/* Fills all other tables. */
 XMC_FN void xmc_init_tables(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
   XMC_GLOBAL xmc_fifo *fifos = (XMC_GLOBAL xmc_fifo *)heap;
   xmc_u32 c, k, w;
@@ -86,8 +85,8 @@ XMC_FN void xmc_init_part(XMC_GLOBAL xmcHeap *heap, xmc_u32 i, xmc_u32 n) {
   xmc_init_words(heap, i, n);
 }
 
-/* Page 0 at a multiple of a page in this device's addresses; the layout leaves room for it. With XMC_DATA_STAYS added to
- * its offset it stays where it is: programs for one geometry were built for that place. */
+/* Moves page 0 to a multiple of a page in this device's addresses, for which the layout leaves room, and writes the magic word. If
+ * XMC_DATA_STAYS was added to the offset, page 0 stays where it is, because programs for one geometry were built for that place. */
 XMC_FN void xmc_init_open(XMC_GLOBAL xmcHeap *heap) {
   size_t address = (size_t)heap + (size_t)heap->data;
   if (heap->data & XMC_DATA_STAYS)

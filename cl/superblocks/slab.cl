@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Which slab a Superblock of a small class comes from, if not from the one that the slot used last: another one out of the FIFO of slabs; on GPUs
- * a slot's own (own.cl), or, where several slots made a slab at the same time, the one that took the seat.
- */
+/* Finds the slab for a Superblock of a small class if the slab that the slot used last has no place: another one out of the FIFO of
+ * slabs; on GPUs also the slot's own (own.cl) or, if several slots made a slab at the same time, the one that took the seat. */
 #ifndef XMC_SLAB_CL
 #define XMC_SLAB_CL
 #include "seat.cl"
 
-/* A hint at where the next slab may lie that is parked at once, from the last one, with the word w: at the same place, if
- * it went; else onward, in steps as wide as all slots. */
+/* Returns a hint at the page where the next slab that is parked at once may lie, derived from the last one, `slab` with the word w: at
+ * the same page if that was retired, else onward in a step as wide as all slots. 0: there was no last one. */
 XMC_FN xmc_u32 xmc_slab_near(XMC_GLOBAL xmcHeap *heap, xmc_u32 slab, xmc_u64 w) {
   xmc_u32 page = xmc_slab_page(slab);
   if (slab == XMC_NONE)
@@ -17,8 +16,8 @@ XMC_FN xmc_u32 xmc_slab_near(XMC_GLOBAL xmcHeap *heap, xmc_u32 slab, xmc_u64 w) 
   return XMC_HINT_ONWARD | XMC_HINT(page, 0);
 }
 
-/* Takes a slab that came back out of the FIFO and claims a place of it; cls: the slab's. One try: 0 also where another one
- * was faster. */
+/* Takes a slab that came back out of the FIFO (its seat, else its ring) and claims a place of it. With places left the slab is parked,
+ * else it is unlisted, by the same CAS. cls: the slab's class. Returns 0 if there is none, and also if another work-item took it first. */
 XMC_FN xmc_claim xmc_slab_adopt(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 number) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, number);
   XMC_GLOBAL xmc_u64 *word;
@@ -33,7 +32,7 @@ XMC_FN xmc_claim xmc_slab_adopt(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   word = xmc_word_at(heap, words, id);
   w = xmc_load_relaxed64(word);
   XMC_ROLLED
-  while (xmc_word_class(w) == cls && (w & XMC_WORD_LISTED)) { /* again only when another one changed it */
+  while (xmc_word_class(w) == cls && (w & XMC_WORD_LISTED)) { /* again only if another work-item changed it */
     take = xmc_lowest_bits(xmc_word_available(w, cls), 1u);
     next = w & ~(xmc_u64)take;
     next = xmc_word_available(next, cls) ? next | XMC_WORD_PARKED : next & ~XMC_WORD_WHERE;
@@ -51,8 +50,8 @@ XMC_FN xmc_claim xmc_slab_adopt(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   return xmc_claim_make(id, take);
 }
 
-/* A place of another slab than the last one, `slab` with the word w, out of the FIFO of slabs; or 0, and in *seat where a new
- * slab goes. `own` as for xmc_own_entry. */
+/* Claims a place of another slab than the last one, `slab` with the word w, out of the FIFO of slabs. Returns 0 if there is none; then
+ * *seat says where a new slab goes. `own` as for xmc_own_entry, or 0. */
 XMC_FN xmc_claim xmc_slab_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 own,
                                xmc_u32 slab, xmc_u64 w, xmc_seat *seat) {
   xmc_claim claim = 0;
@@ -70,18 +69,19 @@ XMC_FN xmc_claim xmc_slab_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
     xmc_seat_hide(seat);
     claim = xmc_slab_claim(heap, words, xmc_slab_class(cls), seat);
     XMC_AFRESH(seat->fifo);
-    if (claim == XMC_CLAIM_AGAIN) /* what has the seat is not exhausted */
+    if (claim == XMC_CLAIM_AGAIN) /* the slab in the seat is not exhausted */
       seat->fifo = XMC_NONE;
   }
   return xmc_claim_mask(claim) ? claim : 0;
 }
 
-/* Several slots share a FIFO of slabs in heaps with own places. Where it has no place left all of them make a slab, of which each needs one
- * place: so the first requests of a kernel would take most of a heap. Therefore who lost the seat of its new one, `id`, takes a place of
- * the slab that has it; if that one has none left, `id` takes the seat, and others take places of it. The claim is of one or the other, of `id`
- * with a mask that means nothing. 0: there is no FIFO, its seat has nothing or `id` already, or others were faster each time. A try
- * fails because another one took a place, or cleared the listed bit or took the seat before it: so where n slots share a FIFO about 2 n tries
- * serve all. (xmc_place_claim is in all programs and so has no loop; with xmc_superblock_unlist a malloc takes 42 registers instead of 40.) */
+/* In heaps with own places several slots share a FIFO of slabs. If it has no place left all of them make a slab, of which each needs
+ * one place; so the first requests of a kernel would take most of a heap. Therefore a work-item whose new slab `id` did not get the
+ * seat takes a place of the slab that has it; if that one has none left, `id` takes the seat, and others take places of it. Returns a
+ * claim of a place of the other slab; or a claim of `id`, whose mask means nothing, if that took the seat; or 0 if there is no FIFO,
+ * its seat is empty or has `id` already, or other work-items were faster each time. A try fails if another work-item took a place,
+ * cleared the listed bit or took the seat before it; so if n slots share a FIFO, about 2 n tries serve all. (xmc_place_claim is in all
+ * programs and so has no loop; with xmc_superblock_unlist a malloc would take 42 registers instead of 40.) */
 #define XMC_OTHER_TRIES 32u
 XMC_FN xmc_claim xmc_slab_other(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                 xmc_u32 id) {
@@ -109,9 +109,9 @@ XMC_FN xmc_claim xmc_slab_other(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   return xmc_claim_make(other, take);
 }
 
-/* Undoes the caller's new slab `id`, which has the word w, the caller's place `take` out of it, and is in no FIFO: its page goes back. Somebody may
- * have taken a place of it all the same, by the id of an earlier slab of the same page. Then the caller's place goes back only, it
- * has the listed duty, and the answer is 0. */
+/* Undoes the caller's new slab `id`, which has the word w and is in no FIFO, and of which the caller has the place `take`. Returns 1 if
+ * its page went back. Another work-item may have taken a place of it nevertheless, by the id of an earlier slab of the same page. Then
+ * only the caller's place goes back, and the function returns 0: the caller has the slab's listed duty. */
 XMC_FN int xmc_slab_undo(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 id, xmc_u64 w,
                          xmc_u32 take) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_at(heap, words, id);

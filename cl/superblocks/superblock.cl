@@ -9,26 +9,25 @@
  *
  * A slab is the same thing one level up: its Basicblocks are Superblocks of a small class.
  *
- * The listed bit says that somebody answers for the Superblock being found: it is in a FIFO, it is
- * parked, or the work-item that set the bit is on its way there. Who sets it (a release that finds it
- * clear, or the carving of a new Superblock) takes on that duty. It is cleared only while no block is
- * free, so that the next release takes the duty over. An id may stand in a FIFO after its Superblock was
- * retired or listed a second time elsewhere: the class in the word is checked by the very CAS that
- * claims, so a stale id yields nothing or a good block.
+ * The listed bit says that the Superblock can be found in a FIFO, or is parked, or that the work-item which set the bit is bringing it
+ * there. A work-item that sets it (a release that finds it clear, or the start of a new Superblock) takes on that duty. It is cleared
+ * only while no block is free, so that the next release gets the duty. An id may still be in a FIFO after its Superblock was retired,
+ * or listed a second time elsewhere. That does no harm, because the CAS of each claim compares the class in the word: so a stale id
+ * yields nothing or a good block.
  *
- * A word that is not in use is XMC_WORD_RETIRED: all bits a release can set are set already, so a bad
- * free changes nothing and sees that it was one.
- */
+ * A word that is not in use is XMC_WORD_RETIRED. It has all bits that a release can set, so a bad free changes nothing, and sees from
+ * the old word that it was one. */
 #ifndef XMC_SUPERBLOCK_CL
 #define XMC_SUPERBLOCK_CL
 #include "../layout/arena.h"
 #include "../platform/platform.h"
 #include "../pages/bits.cl"
 
-/* The id of the Superblock whose state word is in this row of the words of its (first) page, and back. arena.h says which rows are rotated. CPU
- * devices skip the rotation of rows 0 to 15, which have none, by a branch: it is predicted, where the arithmetic would wait for the row's number. */
+/* xmc_superblock_id returns the id of the Superblock whose state word is in this row of the words of its (first) page; xmc_id_row and
+ * xmc_id_page compute the reverse. arena.h says which rows are rotated. CPU devices skip the rotation of rows 0 to 15, which have none,
+ * by a branch, because they predict the branch, while the arithmetic would wait for the row's number. */
 XMC_FN xmc_u32 xmc_row_turn(xmc_u32 row) { return (row & 7u) * (row >> 4); }
-#define XMC_TURN_ROUND 0x1041u /* three copies of six bits, so that a shift turns them round */
+#define XMC_TURN_ROUND 0x1041u /* makes three copies of six bits, so that a shift rotates them */
 XMC_FN xmc_u32 xmc_superblock_id(xmc_u32 page, xmc_u32 row) {
   xmc_u32 at = page & (XMC_SPAN_PAGES - 1u);
   if (!XMC_SIMT && row < 16u)
@@ -47,29 +46,30 @@ XMC_FN xmc_u32 xmc_slab_id(xmc_u32 page) { return 0u - XMC_SLAB_WORDS - page; }
 XMC_FN xmc_u32 xmc_slab_page(xmc_u32 id) { return 0u - XMC_SLAB_WORDS - id; }
 XMC_HOT_FN xmc_u32 xmc_any_page(xmc_u32 id) { return id >> 31 ? xmc_slab_page(id) : xmc_id_page(id); }
 
-/* A run of 2^order pages as one Superblock. Runs of different lengths at the same page have different words: an entry that
- * one of them left in the page map does not lead to the other. */
+/* Returns the id of a run of 2^order pages as one Superblock. Runs of different lengths at the same page have different words, so an
+ * entry that one of them left in the page map does not lead to the other. */
 XMC_FN xmc_u32 xmc_run_id(xmc_u32 page, xmc_u32 order) {
   return xmc_superblock_id(page, XMC_RUN_PLACE + order);
 }
 XMC_FN xmc_u32 xmc_run_order(xmc_u32 id) { return xmc_id_row(id) - XMC_RUN_PLACE; }
 
-/* The blocks that are free for a claim of this class; 0 if the word is of another class. Bits beyond the
- * count can only come from a bad free that raced with the reuse of a page; they are never handed out. */
+/* Returns the mask of the blocks that are free for a claim of this class; 0 if the word is of another class. Bits beyond the count can
+ * only come from a bad free that raced with the reuse of a page; they are never handed out. */
 XMC_FN xmc_u32 xmc_word_available(xmc_u64 word, xmc_u32 cls) {
   return xmc_word_class(word) == cls ? xmc_word_free(word) & xmc_full_mask(xmc_word_count(word)) : 0u;
 }
 
-/* What the word of an active Superblock says; a slab's does not: those who give its places back guess the whole word. */
+/* Returns the seated bit, which claims set in the word of an active Superblock; 0 for a slab, because work-items that give its places
+ * back guess its whole word (xmc_parked_place_gone). */
 XMC_FN xmc_u64 xmc_word_seat(xmc_u32 cls) { return cls < XMC_CLASSES ? XMC_WORD_SEATED : 0; }
 
-/* Claims up to `want` Basicblocks of an active Superblock by one CAS. Returns their mask; 0 if none was free or somebody
- * else changed the word, which *seen tells. *seen is the word as last seen, or a guess: a wrong one costs a try, a right
- * one saves the load. Acquires what the blocks' previous owners released.
+/* Tries once to claim up to `want` Basicblocks of an active Superblock, by one CAS, which acquires what the blocks' previous owners
+ * released. *seen is the word as last seen, or a guess: a wrong guess costs a try, a right one saves the load. Returns the mask of the
+ * claimed blocks. Returns 0 if none was free by that word, or if the word was another one, which is in *seen then.
  *
- * One try, for on NVIDIA a loop around a CAS costs more than the CAS: ptxas puts YIELD at its head, and lanes that wait where
- * all come together go on without those that yield. The sub-group is in parts from then on, and each part works alone. So
- * who fails a second time looks at the FIFO again, in a loop that few ever reach (xmc_class_malloc_rest in malloc_lanes.cl). */
+ * It tries only once because on NVIDIA a loop around a CAS costs more than the CAS: ptxas puts YIELD at its head, and where all lanes
+ * come together, the waiting ones go on without those that yield. From then on the sub-group is in parts, and each part works alone. So
+ * a caller that fails a second time reads the FIFO again, in a loop that few ever reach (xmc_class_malloc_rest in malloc_lanes.cl). */
 XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u32 want, xmc_u64 *seen) {
   xmc_u64 w = *seen, old;
   xmc_u32 take = xmc_lowest_bits(xmc_word_available(w, cls), want);
@@ -82,18 +82,18 @@ XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u
   return 0;
 }
 
-/* The same off the fast path: CPU devices call this one, which PoCL so compiles once (platform.h). */
+/* The same off the fast path. CPU devices call this function, so that PoCL compiles it once (platform.h). */
 XMC_HOT_FN xmc_u32 xmc_superblock_claim_called(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u32 want,
                                                xmc_u64 *seen) {
   return xmc_superblock_claim(word, cls, want, seen);
 }
 
-/* On GPUs slabs of few places, four and fewer, are parked from the first, and stay so: nearly every request and free would have
- * to see to the FIFO, and the slot's hint finds the last one. Their classes have no FIFOs. */
+/* Returns 1 if slabs of this class are parked when they are made, and stay parked: on GPUs those of four and fewer places. Otherwise
+ * nearly every request and free would have to handle their FIFO; the slot's hint finds the last slab. Their classes have no FIFOs. */
 XMC_FN int xmc_slab_is_parked(xmc_u32 cls) { return XMC_SIMT && cls >= XMC_PARKED_SLABS; }
 
-/* As xmc_superblock_claim for one place of a slab that a slot uses without a FIFO. With its last place a parked slab that does
- * not stay so is listed no more. */
+/* As xmc_superblock_claim, for one place of a slab that a slot uses without a FIFO. If it takes the last place of a parked slab whose
+ * class does not stay parked, the same CAS unlists the slab. *seen becomes the word that the CAS found. */
 XMC_HOT_FN xmc_u32 xmc_place_try(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen) {
   xmc_u64 w = *seen, next;
   xmc_u32 left = xmc_word_available(w, cls), take = left & -left;
@@ -106,7 +106,7 @@ XMC_HOT_FN xmc_u32 xmc_place_try(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 
   return *seen == w ? take : 0;
 }
 
-/* The same by up to three tries: in a heap of few FIFOs several sub-groups take from the same slab. */
+/* The same by up to three tries, because in a heap of few FIFOs several sub-groups take from the same slab. */
 XMC_FN xmc_u32 xmc_place_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen) {
   xmc_u32 take = xmc_place_try(word, cls, seen);
   if (!take)
@@ -116,14 +116,14 @@ XMC_FN xmc_u32 xmc_place_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *s
   return take;
 }
 
-/* Releases the Basicblocks in `bits`. Returns the word before. */
+/* Releases the Basicblocks in `bits`. Returns the word before; if that was not listed, the caller has the listed duty now. */
 XMC_FN xmc_u64 xmc_superblock_release(XMC_GLOBAL xmc_u64 *word, xmc_u32 bits) {
   return xmc_or_release64(word, XMC_WORD_LISTED | bits);
 }
 
-/* Clears the listed, parked and seated bits of an exhausted Superblock, whose word is *seen as last seen or guessed. 1: it is no
- * longer listed by the caller's doing, or was not to be listed at all; 0: it has free blocks, or somebody else was faster
- * twice. */
+/* Clears the listed, parked and seated bits of an exhausted Superblock; *seen is its word as last seen or guessed. Returns 1 if it
+ * cleared them, or if the Superblock was not listed or is of another class; 0 if it has free blocks, or if other work-items changed the
+ * word twice. If the first CAS failed, *seen is the word that it found. */
 XMC_FN int xmc_superblock_unlist(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen) {
   xmc_u64 w = *seen, old;
   if (xmc_word_class(w) != cls || !(w & XMC_WORD_LISTED))
@@ -145,9 +145,9 @@ XMC_FN int xmc_word_is_whole(xmc_u64 word) {
   return xmc_word_class(word) < XMC_ALL_CLASSES && xmc_word_free(word) == xmc_full_mask(xmc_word_count(word));
 }
 
-/* Takes a wholly free Superblock out of use; w is its word as last seen. Returns the word it had, or 0.
- * Then the caller owns its memory and must give it to the slab or the Memoryblocks. Acquires what the
- * last owners released; giving the memory back releases it in turn. */
+/* Retires a wholly free Superblock; w is its word as last seen. Returns the word that it had, or 0 if it is not wholly free or of
+ * another class. If it succeeds, the caller owns the memory and must give it back to the slab or the spans (xmc_give_back). It acquires
+ * what the last owners released; giving the memory back releases that in turn. */
 XMC_HOT_FN xmc_u64 xmc_superblock_retire(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 w) {
   xmc_u64 old;
   XMC_ROLLED

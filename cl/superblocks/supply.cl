@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The supply of Superblocks: FIFOs of those in use, slabs, pages; where they come from and go back to.
+/* The supply of Superblocks: where those in use come from and go back to, which is FIFOs, slabs and pages.
  *
- *        claim                                              settle (who set `listed` answers for it)
+ *        claim                                              settle (by the work-item with the listed duty)
  *          |                                                   |
  *   FIFO of my slot and class:  active  <-- FIFO ring  <-------+  active is empty: becomes the active one
  *          | exhausted: unlist, next                           |  wholly free: retired, goes back to
@@ -13,30 +13,30 @@
  *
  * (On GPUs slabs of four and fewer places are always parked, and so are slots' own slabs: own.cl.)
  *
- * `active` is the head of the queue, looked at without dequeuing. As long as it has blocks a claim costs
- * one load of it and one CAS on its word; a release costs one fetch-or. An exhausted active Superblock
- * keeps its listed bit until the next visitor, so malloc, free, malloc on one FIFO touch no FIFO word.
- */
+ * `active` is the head of the queue, from which claims are served without dequeuing. As long as it has free blocks, a claim costs one
+ * load of it and one CAS on its word; a release costs one fetch-or. An exhausted active Superblock keeps its listed bit until the next
+ * claim looks at it, so malloc, free, malloc on one FIFO change no word of the FIFO. */
 #ifndef XMC_SUPPLY_CL
 #define XMC_SUPPLY_CL
 #include "../pages/room.cl"
 #include "fifo.cl"
 #include "own.cl"
 
-/* Fields of the geometry by loads that are issued where they stand, if by any */
+/* Fields of the geometry. If they are no constants, the loads are issued where they stand. */
 XMC_FN xmc_u64 xmc_fixed_words(XMC_GLOBAL xmcHeap *heap) {
   return XMC_GEOMETRY ? xmc_heap_words(heap) : xmc_load_fixed64(&heap->words);
 }
 XMC_FN xmc_u64 xmc_fixed_fifos(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
   return XMC_GEOMETRY_FIFOS ? xmc_heap_fifos(heap, cls) : xmc_load_fixed64(&heap->fifo_table[cls]);
 }
-/* Where the page map begins, and above that the number of pages */
+/* Returns the byte offset of the page map, and in the upper half the number of pages. */
 XMC_FN xmc_u64 xmc_fixed_map(XMC_GLOBAL xmcHeap *heap) {
   return XMC_GEOMETRY ? (xmc_u64)xmc_heap_pages(heap) << 32 | xmc_heap_map(heap)
                       : xmc_load_fixed64((XMC_GLOBAL const xmc_u64 *)&heap->page_map);
 }
 
-/* On GPUs a program for one geometry looks first, and asks whose heap it is at the same time (geometry.h). */
+/* 1 on GPUs in programs for one geometry: they read tables first, and at the same time the number that tells whose heap it is
+ * (geometry.h). */
 #define XMC_LOOKS_FIRST (XMC_SIMT && XMC_GEOMETRY_FIFOS > 0)
 
 XMC_FN xmc_u32 xmc_slab_class(xmc_u32 cls) { return cls + XMC_CLASSES; }
@@ -44,11 +44,11 @@ XMC_FN xmc_u32 xmc_slab_class(xmc_u32 cls) { return cls + XMC_CLASSES; }
 XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   return (XMC_GLOBAL xmc_fifo *)heap + (xmc_fifos_first(xmc_heap_fifos(heap, cls)) + slot);
 }
-/* What a request needs of the header, read at once: after each acquire the caches of a GPU start anew, and
- * one field after the other would wait for as many accesses. */
+/* The fields of the header that a request needs, read at once: after each acquire a GPU's caches start anew, so fields that are read
+ * one after the other would take as many accesses, each waiting for the one before. */
 typedef struct xmc_view {
-  xmc_u32 data, words;  /* where they begin, in 16 and 8 bytes from the arena's start */
-  xmc_u32 first, count; /* the class's FIFOs; none of a heap that is not ours, unless XMC_LOOKS_FIRST */
+  xmc_u32 data, words;  /* where they begin, in units of 16 and 8 bytes from the arena's start */
+  xmc_u32 first, count; /* the class's FIFOs; count is 0 if the heap is not ours, unless XMC_LOOKS_FIRST */
   xmc_u32 own;          /* xmc_own_slots */
   int ours;
 } xmc_view;
@@ -64,7 +64,7 @@ XMC_FN void xmc_view_read(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_view *view)
   xmc_load_four(&heap->magic, &magic, &data, &words, &map);
   view->data = (xmc_u32)(data >> 4);
   view->words = (xmc_u32)(words >> 3);
-  /* The second half of the words' offset, too, so that it is read together with the rest. */
+  /* It tests the upper half of `words`, too, so that this field is read whole, together with the rest. */
   view->ours = magic == XMC_MAGIC && words >> 40 == 0;
   view->count = view->ours ? xmc_fifos_count(fifos) : 0;
 #endif
@@ -72,7 +72,8 @@ XMC_FN void xmc_view_read(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_view *view)
   view->first = xmc_fifos_first(fifos);
 }
 
-/* The caller's FIFO of this class, counted as in fifo_table, or XMC_NONE in an unbuffered heap */
+/* Returns the caller's FIFO of this class, counted as in fifo_table, or XMC_NONE in an unbuffered heap. xmc_fifo_of does the same
+ * without a view; xmc_fifo_slot returns the FIFO's slot. */
 XMC_FN xmc_u32 xmc_view_fifo(xmc_view view, xmc_u32 me) {
   return view.count ? view.first + xmc_slot_hint(me, view.count) : XMC_NONE;
 }
@@ -92,24 +93,26 @@ XMC_HOT_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u3
   xmc_bitmap_set(heap, XMC_BUSY, cls * xmc_heap_slots(heap) + slot);
 }
 
-/* Hints at pages: 0, or a page + 1 in bits 0..24 and log2 of the pages of a run there in bits 25..27. */
+/* A hint at pages is 0, or has a page + 1 in bits 0..24, and in bits 25..27 log2 of the pages of a run there. */
 #define XMC_HINT_PAGE_BITS 25
 #define XMC_HINT_PAGE_MASK ((1u << XMC_HINT_PAGE_BITS) - 1u)
 #define XMC_HINT(page, order) ((page) + 1u + ((order) << XMC_HINT_PAGE_BITS))
 #define XMC_HINT_ONWARD 0x80000000u /* only a place to go on from */
-#define XMC_HINT_ALONE 0x40000000u  /* a run with none under it */
+#define XMC_HINT_ALONE 0x40000000u  /* a run that is no stack: none lies under it */
 XMC_FN xmc_u32 xmc_hint_page(xmc_u32 hint) { return (hint & XMC_HINT_PAGE_MASK) - 1u; }
 XMC_FN xmc_u32 xmc_hint_order(xmc_u32 hint) { return hint >> XMC_HINT_PAGE_BITS & 7u; }
 XMC_FN int xmc_hint_is_run(xmc_u32 hint) { return (hint & XMC_HINT_PAGE_MASK) && !(hint & XMC_HINT_ONWARD); }
 XMC_FN int xmc_hint_is_stack(xmc_u32 hint) { return xmc_hint_is_run(hint) && !(hint & XMC_HINT_ALONE); }
 
-/* Where a slot has its hint for a class: at its own place, one of `own`, if there are such places; else in the FIFO */
+/* Returns where a slot has its hint for a class: its own place, if `own`, the number of slots that have one, is not 0; else the FIFO's
+ * field. */
 XMC_FN XMC_GLOBAL xmc_u32 *xmc_hint_place(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 own,
                                           xmc_u32 fifo) {
   return own ? xmc_own_entry(heap, me, cls, own) : &xmc_fifo_number(heap, fifo)->hint;
 }
 
-/* A run that went back is the next that the slot takes (xmc_pages_take). */
+/* Makes a run that was given back the next one that the slot takes (xmc_pages_take): stores it at the slot's own place, or puts it on
+ * the FIFO's stack, whose top was `hint`. */
 XMC_FN void xmc_hint_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 page, xmc_u32 order,
                           xmc_u32 fifo, xmc_u32 hint, xmc_u32 own) {
   if (own)
@@ -120,8 +123,8 @@ XMC_FN void xmc_hint_push(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc
   }
 }
 
-/* Returns the pages of a retired Superblock or slab. Their entries still lead to the retired word, whoever frees there
- * again. */
+/* Returns the pages of a retired Superblock or slab to their span. Their entries of the page map still lead to the retired word, so a
+ * bad free there changes nothing. */
 XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id) {
   XMC_AFRESH64(heap);
   xmc_u32 page = xmc_any_page(id), order = cls < XMC_CLASSES ? xmc_run_order(id) : 0,
@@ -132,19 +135,19 @@ XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
   xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order));
 }
 
-/* From now on a search for what is wholly free looks at this page (reclaim.cl). */
+/* Sets a page's bit of the whole bitmap: searches for wholly free Superblocks look at the page from now on (reclaim.cl). */
 XMC_HOT_FN void xmc_whole_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   XMC_AFRESH64(heap);
   xmc_bitmap_set(heap, XMC_WHOLE, page);
 }
 
-/* Parks a listed Superblock that no FIFO has room for. Released blocks may make it wholly free later: then
- * the release retires it. */
+/* Parks a listed Superblock or slab, for which the caller has the listed duty: sets the parked bit, then the bit in the parked bitmap,
+ * and if it is wholly free that of the whole bitmap. If a release makes it wholly free later, that release retires it. */
 XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, id);
   xmc_u64 w = xmc_load_relaxed64(word), old;
   XMC_ROLLED
-  while (xmc_word_class(w) == cls && (w & XMC_WORD_LISTED)) { /* else another one took the duty away */
+  while (xmc_word_class(w) == cls && (w & XMC_WORD_LISTED)) { /* else another work-item ended the duty */
     old = xmc_cas_release64(word, w, w | XMC_WORD_PARKED);
     if (old == w) {
       xmc_bitmap_set(heap, XMC_PARKED, cls * xmc_heap_spans(heap) * XMC_SPAN_PAGES + xmc_any_page(id));
@@ -156,9 +159,11 @@ XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
   }
 }
 
-/* The pressure words. xmc_room_near: all bits. xmc_scarce_near, xmc_scarce_look: not 0 once a request ever found nothing in a turn of the
- * last resort (XMC_SCARCE_ONCE). xmc_is_scarce: did that happen since a Superblock or slab was last started? Then what the caller's FIFO
- * cannot serve at once is better parked, in everybody's sight, than in its ring. "Near": as of the caller's last acquire, or newer. */
+/* The word `scarce`. xmc_room_near returns all its bits. xmc_scarce_near and xmc_scarce_look return a value other than 0 once a turn of
+ * the last resort has ever found nothing (XMC_SCARCE_ONCE). xmc_is_scarce returns 1 if that happened since a Superblock or slab was
+ * last started (XMC_SCARCE_NOW): then a Superblock that does not get the caller's seat is better parked, where all searches find it,
+ * than in the ring. xmc_stays_parked returns 1 if a parked Superblock of the class stays so while blocks are left in it. "Near": as old
+ * as the caller's last acquire, or newer. */
 XMC_FN xmc_u32 xmc_room_near(XMC_GLOBAL xmcHeap *heap) {
   return xmc_load_near32((XMC_GLOBAL const xmc_u32 *)&heap->scarce);
 }
@@ -175,8 +180,9 @@ XMC_FN int xmc_stays_parked(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
   return !xmc_fifos_count(xmc_heap_fifos(heap, cls)) || xmc_is_scarce(heap);
 }
 
-/* Puts a listed Superblock into the ring of the slot, or parks it. The FIFO is marked each time: how much was in the
- * ring, another one may have taken meanwhile, and a third one found it empty. */
+/* Puts a listed Superblock, for which the caller has the listed duty, into the ring of the slot; parks it if the ring is full or `slot`
+ * is XMC_NONE. The FIFO is marked busy each time, even if the ring held others: these may have been taken meanwhile, and the bit
+ * cleared. */
 XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 id) {
   if (slot != XMC_NONE && xmc_fifo_enqueue(xmc_fifo_at(heap, cls, slot), id)) {
     xmc_fifo_mark_busy(heap, cls, slot);
@@ -185,10 +191,14 @@ XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32
   xmc_park(heap, cls, id);
 }
 
-/* Does a Superblock that is wholly free, with the word w, stay where it is listed? One of a page or less does. On GPUs, none of more pages in
- * a heap of less than XMC_MANY_PAGES; else one of two pages does, and one with blocks of more than 4 KiB does not: the rings and seats of a large
- * GPU together would keep most of the heap. All others, on CPU devices all of several pages, stay as long as they are in a seat and room is
- * not scarce now. */
+/* Returns 1 if a Superblock that is wholly free, with the word w, stays where it is listed:
+ *
+ *  pages       CPU device                       GPU, heap of XMC_MANY_PAGES or more              GPU, smaller heap
+ *  1           stays                            stays                                            stays
+ *  2           stays if seated (*)              stays                                            does not stay
+ *  4 or more   stays if seated (*)              up to 4 KiB a block: stays if seated (*)         does not stay
+ *
+ * (*) and if room is not scarce now. Otherwise the rings and seats of a large GPU together would keep most of the heap. */
 XMC_FN int xmc_stays_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u64 w) {
   if (!xmc_class_is_long(cls))
     return 1;
@@ -201,28 +211,31 @@ XMC_FN int xmc_stays_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u64 w) {
   return (w & XMC_WORD_SEATED) && !xmc_is_scarce(heap);
 }
 
-/* Is this the active Superblock of the caller's FIFO, as far as a relaxed load can tell? Then it stays although it is wholly free. */
+/* Returns 1 if this is the active Superblock of the caller's FIFO, as far as a relaxed load can tell. Then it stays although it is
+ * wholly free. */
 XMC_FN int xmc_is_active_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 id) {
   xmc_u32 slot = xmc_fifo_slot(heap, me, cls);
   return slot != XMC_NONE && xmc_active_id(xmc_load_relaxed64(&xmc_fifo_at(heap, cls, slot)->active)) == id;
 }
 
-/* A watched Superblock or slab became wholly free, with the word w: a search shall look at its page. It is no longer
- * watched, so that others who free here need not say it again. A word that changed meanwhile is some other one's to
- * say: it is not wholly free, was said, or was parked just now (xmc_park). */
+/* Called with the word w of a Superblock or slab after a release. If it is watched and wholly free, a search must look at its page:
+ * sets the bit of the whole bitmap, after it cleared the watched bit, so that other work-items that free here need not do this again.
+ * If the word changed meanwhile, nothing is left to do: it is not wholly free any more, another work-item did this, or xmc_park did. */
 XMC_FN void xmc_say_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 id, xmc_u64 w) {
   if (xmc_word_class(w) == cls && (w & XMC_WORD_WATCHED) && xmc_word_is_whole(w) &&
       xmc_cas_relaxed64(xmc_word_at(heap, words, id), w, w & ~XMC_WORD_WATCHED) == w)
     xmc_whole_add(heap, xmc_any_page(id));
 }
 
-/* The places of slabs that stay parked: 128 and 160, 192 and 224, from 256 bytes on */
+/* Returns how many places a slab of this class, which stays parked, has: 4 for blocks of 128 and 160 B, 3 for 192 and 224 B, 2 from 256
+ * B on. */
 XMC_FN xmc_u32 xmc_parked_places(xmc_u32 cls) {
   return cls < XMC_CLASSES + 9u ? 4u : cls < XMC_CLASSES + 11u ? 3u : 2u;
 }
 
-/* A place of a slab went back: `set` was added to the slab's word, which was w before. Returns XMC_NONE, or the slab's id if
- * the caller must answer for it now. */
+/* Called after a place of a slab was given back: `set` was added to the slab's word, which was w before. Retires the slab if it is
+ * listed and wholly free and the caller's slot does not use it. Returns XMC_NONE, or the slab's id if the caller has its listed duty
+ * now. */
 XMC_FN xmc_u32 xmc_slab_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                             xmc_u64 set, xmc_u64 w) {
   XMC_AFRESH64(heap);
@@ -234,7 +247,7 @@ XMC_FN xmc_u32 xmc_slab_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
     xmc_bitmap_ensure(heap, XMC_PARKED, item);
   } else if (!(w & XMC_WORD_LISTED))
     return id;
-  /* Somebody answers for the slab. If it is wholly free and another one is in use here, it goes. */
+  /* The slab is listed, so the caller has no duty. If it is wholly free and not the caller's active or own one, it is retired. */
   if (xmc_word_is_whole(set) &&
       !((set & XMC_WORD_PARKED) ? xmc_is_own_here(heap, me, cls, id)
                                 : xmc_is_active_here(heap, me, cls, id)) &&
@@ -244,8 +257,8 @@ XMC_FN xmc_u32 xmc_slab_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
   return XMC_NONE;
 }
 
-/* Gives the memory of a retired Superblock (or slab) back: its pages to the spans, or its place in the slab
- * to the slab. Returns XMC_NONE, or the slab's id if the caller must answer for the slab now. */
+/* Gives the memory of a retired Superblock or slab back: its pages to their span, or its place to the slab. Returns XMC_NONE, or the
+ * slab's id if the caller has the slab's listed duty now. */
 XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id) {
   xmc_u32 bit = 1u << xmc_id_row(id);
   if (!xmc_class_is_small(cls)) {
@@ -258,8 +271,10 @@ XMC_FN xmc_u32 xmc_give_back(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words
                       xmc_superblock_release(xmc_word_at(heap, words, id), bit));
 }
 
-/* The caller answers for a Superblock or slab whose listed bit it set; w is the word as last seen; `words`:
- * of the header. */
+/* Ends the caller's listed duty for a Superblock or slab; w is its word as last seen, `words` the header's field. It tries, in this
+ * order: the seat of the caller's FIFO, if that is empty or has this id already; to retire it, if it is wholly free (then its memory
+ * goes back, and its slab is settled in the same way if the caller has that duty now); the ring, or the parked bitmap if the ring is
+ * full or room is scarce now. */
 XMC_SETTLE_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                               xmc_u64 w) {
   XMC_GLOBAL xmc_fifo *fifo;
@@ -295,8 +310,9 @@ XMC_SETTLE_FN void xmc_settle(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 word
   }
 }
 
-/* Settles what a free answers for, if `id` is not XMC_NONE, and returns XMC_NONE. With XMC_NO_YIELDS it leaves that to the free's end, which has
- * the only copy of xmc_settle, and returns `id`: lanes part at a call, and where a function has several places that call it, it is called. */
+/* Settles what a free has the listed duty for, if `id` is not XMC_NONE, and returns XMC_NONE. With XMC_NO_YIELDS it only returns `id`,
+ * and the end of the free settles it by the only copy of xmc_settle: lanes part at a call, and a function that is called in several
+ * places is not inlined. */
 XMC_FN xmc_u32 xmc_settle_due(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                               xmc_u64 w) {
   if (XMC_NO_YIELDS)

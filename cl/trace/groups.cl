@@ -20,7 +20,7 @@ XMC_FN XMC_IN_KERNEL XMC_GLOBAL void *xmc_trace_malloc_group(XMC_GLOBAL xmcHeap 
   return block;
 }
 
-/* The records of all stand before the barrier in the call, and so before any of the blocks is free. */
+/* All work-items write their records before the barrier in xmcFreeWorkGroup, and so before any of the blocks is free. */
 XMC_FN XMC_IN_KERNEL void xmc_trace_free_group(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr,
                                                __local xmcGroupScratch *scratch, xmc_u32 site) {
   XMC_OWN(heap);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls become macros that record what they do, and where they stand: in traced programs, in place of calls/debug_site.h. Last
- * of all, so that the library's own functions keep their names.
+/* In traced programs, makes macros of the public calls that record each call and its place in the source; calls/debug_site.h is not
+ * included then. This file comes last of all, so that the library's own functions keep their names.
  */
 #ifndef XMC_TRACE_SITE_H
 #define XMC_TRACE_SITE_H

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Traced calls: the public calls, and a record of each in the heap's ring (layout/ring.h).
+/* Traced calls: each makes a public call and writes a record of it into the heap's ring (layout/ring.h).
  *
- * Only programs for heaps with a ring (XMC_HEAP_TRACE_BYTES) have this file; in others nothing of it is compiled. The calls
- * themselves stay what they are: site.h puts the functions below in their place, at any debug level.
+ * Only programs for heaps with a ring (XMC_HEAP_TRACE_BYTES) include this file. The public calls themselves are unchanged: site.h
+ * replaces them by the functions below, at any debug level.
  *
- *   a request   is recorded after it got its block        so that of two owners of one place the records stand in the order
- *   a free      is recorded before the block is free      in which they had it
+ *   a request   is recorded after it got its block        so if two blocks had the same place one after the other,
+ *   a free      is recorded before the block is free      their records are in that order, too
  *
- * Which events are recorded depends on the block's place: with XMC_HEAP_TRACE_EVERY n a hash chooses one place in n, and all that
- * begins and ends there is recorded. So a block's request and its free are both in the trace or neither is.
- * Of failed requests, which have no place, a hash of the work-item and the size chooses one in n. Regions are all recorded: they are
- * few.
+ * The block's place decides whether an event is recorded: with XMC_HEAP_TRACE_EVERY n a hash chooses one place in n, and every block that
+ * begins at a chosen place has its request and its free recorded. So either both are in the trace or neither is.
+ * A failed request has no place; a hash of the work-item and the size chooses one in n of them. Every region is recorded, because regions
+ * are few.
  *
- * Cost of a recorded event: one fetch-add on a word that all callers share, one CAS and 48 bytes written; requests and frees also
- * look their block up, to know its size.
+ * Cost of a recorded event: one fetch-add on a word that all callers share, one CAS and 48 bytes written. A request or free also
+ * looks its block up, to know the block's size.
  */
 #ifndef XMC_TRACE_CL
 #define XMC_TRACE_CL
@@ -21,7 +21,7 @@
 #include "../layout/ring.h"
 #include "../regions/calls.cl"
 
-/* The calls of this debug level, with the site of the caller */
+/* The calls of this debug level; those of debug builds get the site of the caller. */
 #if XMC_DEBUG
 #define xmc_site_malloc(heap, size, site) xmc_debug_malloc(heap, size, site)
 #define xmc_site_calloc(heap, count, size, site) xmc_debug_calloc(heap, count, size, site)
@@ -38,12 +38,13 @@
 
 /* ---- records ---- */
 
-/* Is this number of an event that is to be recorded, where one in `every` is? */
+/* True if the hash of `number` is among the one in `every` that are recorded. */
 XMC_FN int xmc_trace_is_sampled(xmc_u64 number, xmc_u32 every) {
   return xmc_mul_high64((number ^ number >> 32) * 0x9e3779b97f4a7c15u, every) == 0;
 }
 
-/* Writes an event into the ring, or loses it: ring.h says when. */
+/* Writes an event into the ring. The event is lost if its record is being written or holds a later event (ring.h). The record is whole
+ * when `state` is, which the last store releases. Any lanes. */
 XMC_CALL_FN void xmc_trace_write(XMC_GLOBAL xmcHeap *heap, xmc_u64 what, xmc_u64 size, xmc_u64 room,
                                  xmc_u32 site, xmc_u32 item) {
   xmc_u64 place = xmc_add_relaxed64(&xmc_trace_ring_of(heap)->taken, 1), whole = xmc_trace_state(place), old;
@@ -65,7 +66,7 @@ XMC_FN int xmc_trace_is_on(XMC_GLOBAL xmcHeap *heap) {
 }
 XMC_FN xmc_u32 xmc_trace_track_of(xmc_u32 me) { return xmc_slot_hint(me, 0x10000u); }
 
-/* Bytes of a live block, as the statistics count them: the whole plain block in debug heaps. 0: it is none. */
+/* Returns the bytes of a live block as the statistics count them, which in debug heaps include header and red zones; 0 if `ptr` is none. */
 XMC_CALL_FN xmc_u64 xmc_trace_room(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
 #if XMC_DEBUG
   xmc_debug_at header = xmc_debug_header_of(heap, ptr);
@@ -79,12 +80,12 @@ XMC_CALL_FN xmc_u64 xmc_trace_room(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *pt
 #endif
 }
 
-/* Is what begins or ends at this place recorded? */
+/* True if the requests and frees of blocks that begin at `ptr` are recorded. */
 XMC_FN int xmc_trace_has(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr) {
   return xmc_trace_is_sampled(xmc_arena_offset(heap, ptr) >> 4, heap->trace_every);
 }
 
-/* A block's begin or end, where it is recorded. `room`: its bytes; of a region's block, the region */
+/* Records the request or free of a block, if the hash chose its place. `room`: the block's bytes; for a region's block, the region */
 XMC_CALL_FN void xmc_trace_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 kind, XMC_GLOBAL void *ptr,
                                  xmc_u64 size, xmc_u64 room, xmc_u32 site, xmc_u32 item) {
   if (xmc_trace_has(heap, ptr))
@@ -92,26 +93,26 @@ XMC_CALL_FN void xmc_trace_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 k
                     room, site, item);
 }
 
-/* What has no place: a request for `size` bytes that got NULL, or a bad region */
+/* Records, if the hash chooses it, an event without a place: a request for `size` bytes that got NULL, or a bad region. */
 XMC_CALL_FN void xmc_trace_mistake(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 kind, xmc_u64 size,
                                    xmc_u32 site, xmc_u64 item) {
   if (xmc_trace_is_sampled(item * 31u + size, heap->trace_every))
     xmc_trace_write(heap, xmc_trace_what(kind, xmc_trace_track_of(me), 0), size, 0, site, (xmc_u32)item);
 }
 
-/* After a request for `size` bytes: its block, or NULL */
+/* Called after a request for `size` bytes: records the block that it got, or the failure if `block` is NULL. */
 XMC_CALL_FN void xmc_trace_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *block, xmc_u64 size,
                                xmc_u32 site, xmc_u64 item) {
   if (!xmc_trace_is_on(heap))
     return;
   if (!block && size > 0)
     xmc_trace_mistake(heap, me, XMC_TRACE_FAILURE, size, site, item);
-  else if (block && xmc_trace_has(heap, block)) /* asked first: few need to know their room */
+  else if (block && xmc_trace_has(heap, block)) /* tested here first, to look up few blocks' room */
     xmc_trace_block(heap, me, XMC_TRACE_MALLOC, block, size, xmc_trace_room(heap, block), site,
                     (xmc_u32)item);
 }
 
-/* Before a free */
+/* Called before a free: records the free, or a bad free if no live block begins at `ptr`. */
 XMC_CALL_FN void xmc_trace_freed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr, xmc_u32 site,
                                  xmc_u64 item) {
   xmc_u64 room;
@@ -125,7 +126,7 @@ XMC_CALL_FN void xmc_trace_freed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBA
                     (xmc_u32)item);
 }
 
-/* ---- the calls: as those of xmalloc.cl and regions/calls.cl ---- */
+/* ---- the calls: each does and returns what its namesake of xmalloc.cl or regions/calls.cl does ---- */
 
 XMC_FN XMC_GLOBAL void *xmc_trace_malloc(XMC_GLOBAL xmcHeap *heap, size_t size, xmc_u32 site) {
   XMC_GLOBAL void *block = xmc_site_malloc(heap, size, site);
@@ -158,8 +159,8 @@ XMC_FN XMC_GLOBAL void *xmc_trace_aligned_alloc(XMC_GLOBAL xmcHeap *heap, size_t
   return block;
 }
 
-/* The realloc of a live block of `old` usable bytes to `size` bytes, neither of them 0. Both records stand before the old block is
- * freed, if it is: then its place may get another owner. */
+/* Reallocates a live block of `old` usable bytes to `size` bytes, neither of them 0. If the block moves, both records are written before
+ * the old block is freed, because another work-item may get its place right afterwards. */
 XMC_FN XMC_GLOBAL void *xmc_trace_realloc_live(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t old,
                                                size_t size, xmc_u32 site) {
   int on = xmc_trace_is_on(heap);
@@ -194,7 +195,7 @@ XMC_FN XMC_GLOBAL void *xmc_trace_realloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL v
   return 0;
 }
 
-/* A region's begin or end, or what is no region */
+/* Records the creation, reset or end of a region, or a failed creation or a bad handle. Called before a free or reset. */
 XMC_CALL_FN void xmc_trace_region(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 kind, xmcRegion region,
                                   xmc_u32 site, xmc_u64 item) {
   if (!xmc_trace_is_on(heap))
@@ -207,7 +208,7 @@ XMC_CALL_FN void xmc_trace_region(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
     xmc_trace_mistake(heap, me, XMC_TRACE_BAD_FREE, 0, site, item);
 }
 
-/* After a request in a region: its block, or NULL */
+/* Called after a request in a region: records the block that it got, or the failure if `block` is NULL. */
 XMC_CALL_FN void xmc_trace_region_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmcRegion region,
                                       XMC_GLOBAL void *block, xmc_u64 size, xmc_u32 site, xmc_u64 item) {
   if (!xmc_trace_is_on(heap))

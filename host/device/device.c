@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Devices and sub-devices.
  *
- * A sub-device is a part of its root device's compute units: the same memory, the same compiler. So to this
- * library all sub-devices of a root device, and the root device itself, are one device: what was found out about
- * one is true of all, and queues and programs of each serve heaps of each. Only the number of compute units is
- * the sub-device's own.
+ * A sub-device is a part of its root device's compute units, with the same memory and the same compiler. So to this
+ * library a root device and all its sub-devices are one device: the probe's results for one of them hold for all,
+ * and queues and programs of each serve heaps of each. Only the number of compute units is the sub-device's own.
  *
- * What a context of sub-devices lists differs. Intel's lists the sub-devices, and refuses queues of anything
- * else; PoCL's lists the root device, and takes queues of it and of any sub-device.
+ * Implementations differ in the devices that a context of sub-devices lists. Intel's lists the sub-devices, and refuses
+ * queues of other devices; PoCL's lists the root device, and accepts queues of it and of any sub-device.
  */
 #include "heap/internal.h"
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What the probe found out about a device, in words: for people, and where no heap can be made. */
+/* xmcGetDeviceReport: a text for people on the probe's results, also for devices that can have no heap. */
 #include "heap/internal.h"
 #include "inspect/memory_stream.h"
 #include "inspect/text.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* What heaps and programs are like on a device that can be used */
+/* Prints the properties of heaps and programs on a device that can have heaps. */
 static void xmc_print_path(FILE *file, cl_context context, const xmc_probe *probe) {
   static const xmc_settings plain = {
       XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0, 0, 0, 1};
@@ -23,7 +23,7 @@ static void xmc_print_path(FILE *file, cl_context context, const xmc_probe *prob
   fprintf(file, "options  %s\n", options);
 }
 
-/* Each line with something in front */
+/* Prints each line of `text` with `front` before it. */
 static void xmc_print_lines(FILE *file, const char *front, const char *text) {
   while (*text) {
     size_t n = strcspn(text, "\n");
@@ -45,7 +45,7 @@ cl_int xmcGetDeviceReport(cl_context context, cl_device_id device, size_t size, 
   memset(&probe, 0, sizeof probe);
   found = xmc_probe_device(context, device, &probe);
   if (found != CL_SUCCESS && found != probe.status)
-    return found; /* the device could not even be asked */
+    return found; /* the device could not even be queried */
   if (!xmc_memory_stream_open(&stream))
     return CL_OUT_OF_HOST_MEMORY;
   if (found != CL_SUCCESS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Build options of programs for a device and heap. Every feature macro is given, as 0 or 1, so that
- * nothing is left to the device's own macros, which may lie. */
+/* Build options of programs for a device and heap. Every feature macro is defined, as 0 or 1, so that programs do not
+ * depend on the device's own macros, which may be wrong. */
 #include "heap/internal.h"
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,8 @@ static void xmc_add_number(char *options, const char *name, xmc_u64 value) {
   xmc_add_option(options, option);
 }
 
-/* The constants that geometry.h takes instead of a header. How many pages are present is one only if it stays so. */
+/* Writes the constants that geometry.h uses instead of a header. The number of present pages is a constant only if the heap cannot
+ * grow. */
 void xmc_write_geometry(const xmcHeap *heap, char *options) {
   xmc_u32 fifos = xmc_fifos_count(heap->fifo_table[0]);
   xmc_u32 parked = xmc_fifos_count(heap->fifo_table[XMC_PARKED_SLABS]), cls;
@@ -62,14 +63,14 @@ void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, cha
     xmc_add_option(options, "-DXMC_SCOPE=memory_scope_device");
 }
 
-/* Programs for heaps with a FIFO for each sub-group lack what the others take more registers for (own.cl). */
+/* Programs for heaps with a FIFO for each sub-group do without own places, which take more registers (own.cl). */
 void xmc_write_own_places(const xmcHeap *heap, const xmc_probe *probe, char *options) {
   if (probe->simt && !heap->own)
     xmc_add_option(options, "-DXMC_OWN_PLACES=0");
 }
 
-/* So that a program for one of several devices is not taken for another's (kernel_arg.c): implementations do not say
- * reliably which devices a program was built for. */
+/* The number lets kernel_arg.c refuse a program that was built for another device of the context, because implementations do not
+ * report reliably for which devices a program was built. */
 void xmc_write_device(int number, char *options) {
   char option[32];
   snprintf(option, sizeof option, "-DXMC_DEVICE=%d", number);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What a device can do. Its macros and extension strings may lie (some declare what does not build, some
- * build what computes wrong answers), so after the queries each candidate path is built, run on a small
- * problem and its results compared, at last a malloc and a free. The first that works is taken:
+/* Finds out what a device can do. A device's macros and extension strings may be wrong (some devices declare features that do
+ * not build, others build features that give wrong results). So after the queries each candidate path is built and run on small
+ * problems, the last of them a malloc and a free, and the results are compared. The first path that works is taken:
  *
  *   NVIDIA                          inline PTX: lanes and device-scope order, OpenCL C 3.0, else 1.2
- *   device-scope C11 atomics        OpenCL C 3.0 (2.0 before that); with lanes on GPUs that have them: by sub-group functions,
- *                                   on AMD's, which declare none, by their compiler's builtins
+ *   device-scope C11 atomics        OpenCL C 3.0, or 2.0 on devices without it; with lanes on GPUs that have them: by sub-group
+ *                                   functions, or by the compiler's builtins on AMD's GPUs, which declare no such functions
  *   cl_khr_int64_*_atomics          OpenCL C 1.2
  *
- * The answers are kept for the life of the process.
+ * The results are kept until the process ends.
  */
 #include "probe.h"
 #include "inspect/text.h"
@@ -20,7 +20,7 @@
 /* cl_nv_device_attribute_query */
 #define XMC_COMPUTE_CAPABILITY_MAJOR_NV 0x4000
 
-/* An extension by its whole name */
+/* True if `word` is one of the words of `words`, whole: an extension in a list. */
 static int xmc_has_word(const char *words, const char *word) {
   size_t n = strlen(word);
   const char *at;
@@ -41,7 +41,7 @@ static char *xmc_device_string(cl_device_id device, cl_device_info name) {
   return text;
 }
 
-/* Tries the path that probe's fields describe, in OpenCL C `std`. */
+/* Tries the path that the probe's members describe, in OpenCL C `std`. Returns 1 if it works. */
 static int xmc_path_works(const xmc_bench *bench, const char *std, const char *path) {
   static const xmc_settings plain = {
       XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0, 0, 0, 1};
@@ -88,14 +88,14 @@ static cl_int xmc_choose_path(const xmc_bench *bench, const char *extensions, cl
   return xmc_has_word(extensions, "cl_khr_int64_base_atomics") ? XMC_DEVICE_UNUSABLE : XMC_NO_INT64_ATOMICS;
 }
 
-/* Their calls are the plain ones, so nothing has to work but those. */
+/* The sub-group collectives are the plain calls, so no further test is needed. */
 static void xmc_choose_subgroups(xmc_probe *probe, const char *extensions) {
   probe->subgroups = xmc_has_word(extensions, "cl_khr_subgroup_ballot");
   xmc_say(probe, "sub-group collectives: %s",
           probe->subgroups ? "the plain calls" : "none (no cl_khr_subgroup_ballot)");
 }
 
-/* Atomics at the scope of all SVM devices: part of OpenCL 2, an option of 3 */
+/* True if the device declares atomics at the scope of all SVM devices, which are part of OpenCL 2 and optional in 3. */
 static int xmc_scope_is_declared(cl_device_id device, cl_uint version) {
   cl_device_atomic_capabilities scopes = 0;
   return version < 300 || (clGetDeviceInfo(device, CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES, sizeof scopes,
@@ -127,7 +127,7 @@ static void xmc_choose_svm(const xmc_bench *bench, cl_uint version) {
           probe->svm_alias ? "it as a buffer, whose use OpenCL tracks" : "its address");
 }
 
-/* Variables at program scope, for the default heap: an option of OpenCL C 3.0 */
+/* Tests variables at program scope, which the default heap needs; they are optional in OpenCL C 3.0. */
 static void xmc_choose_program_scope(const xmc_bench *bench, cl_uint version) {
   static const xmc_settings plain = {
       XMC_BACKING_BUFFER, XMC_COALESCE_CLASS, XMC_FIFOS_DEFAULT, 0, 0, 0, 0, 1};
@@ -160,7 +160,7 @@ static cl_int xmc_query_size(xmc_probe *probe) {
   return status;
 }
 
-/* Asks the device; CL_SUCCESS or an OpenCL error. */
+/* Queries the device. Returns CL_SUCCESS or an OpenCL error. */
 static cl_int xmc_query(xmc_probe *probe, cl_uint *version) {
   cl_device_id device = probe->device;
   cl_platform_id platform = NULL;
@@ -246,7 +246,7 @@ cleanup:
   return status;
 }
 
-/* A root device's sub-devices share what was found out, but not their number of compute units. */
+/* Adapts a probe to `device`: a root device's sub-devices share all results but the number of compute units. */
 static cl_int xmc_probe_as(cl_device_id device, xmc_probe *probe) {
   char size[XMC_TEXT_BYTES];
   cl_int status;

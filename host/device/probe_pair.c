@@ -9,7 +9,7 @@
 #define XMC_PAIR_ITEMS 256u
 #define XMC_PAIR_GROUP 64u
 
-/* The program, or NULL after saying why not */
+/* Returns the program, or NULL after adding the reason to probe->why. */
 static cl_program xmc_build_pair(const xmc_bench *bench, const char *options) {
   char log[2048] = "";
   size_t bytes = strlen(xmc_source_kernels) + strlen(xmc_source_probe_pair) + 2;
@@ -45,7 +45,8 @@ static cl_int xmc_run_kernel(const xmc_bench *bench, cl_program program, const c
   return status;
 }
 
-/* An OpenCL error, or CL_SUCCESS, the number of work-items that were right, and the header that is left behind */
+/* Runs the kernels on a heap that begins with `header`. *right gets the number of work-items with right results, and `header` the
+ * heap's header afterwards. Returns CL_SUCCESS or an OpenCL error. */
 static cl_int xmc_run_pair(const xmc_bench *bench, cl_program program, xmcHeap *header, cl_uint *right) {
   unsigned char begin[XMC_HEADER_BYTES] = {0};
   cl_int status;
@@ -88,7 +89,7 @@ int xmc_pair_works(const xmc_bench *bench, const xmc_settings *settings, const c
   }
   snprintf(own, sizeof own, "%s", options);
   xmc_write_own_places(&header, probe, own);
-  if (probe->scalar_calls) /* optimising, Intel's compiler for CPUs takes ten times as long */
+  if (probe->scalar_calls) /* with optimisation Intel's compiler for CPUs takes ten times as long */
     xmc_add_option(own, "-cl-opt-disable");
   program = xmc_build_pair(bench, own);
   if (!program)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Builds and runs host/device/probe.cl, a question at a time. */
+/* Builds host/device/probe.cl and runs its kernels, each of which tests one feature. */
 #include "probe.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ const char *xmc_first_error(char *log) {
 }
 
 /* Builds host/device/probe.cl and runs one of its kernels, whose arguments are `first`, unless it is NULL, and a
- * buffer with the contents of `out`, which are read back. Says why not. */
+ * buffer with the contents of `out`, which are read back. Returns 1, or 0 after adding the reason to probe->why. */
 static int xmc_try(const xmc_bench *bench, const char *options, const char *kernel_name, cl_mem first,
                    void *out, size_t bytes) {
   xmc_probe *probe = bench->probe;
@@ -134,7 +134,7 @@ int xmc_svm_alias_works(const xmc_bench *bench, const char *options) {
   return right;
 }
 
-/* Runs a kernel whose one argument is `buffer`. */
+/* Runs a kernel with one work-item and the one argument `buffer`. */
 static cl_int xmc_run_once(const xmc_bench *bench, cl_program program, const char *name, cl_mem buffer) {
   size_t one = 1;
   cl_int status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Replacing files, and all that is the operating system's in it.
+/* Replaces files, by the operating system's calls.
  *
  * The new contents go to a temporary file in the target's folder, xmc-save-<16 hexadecimal digits>.part. It is created
- * exclusively, so that no two writers share one and a file that a crash left behind is never touched. Its contents reach
+ * exclusively, so that no two writers share one, and a file that a crash left behind is never opened. Its contents reach
  * the disk before its name changes, and the changed folder reaches the disk before the call returns.
  */
 #include "file_replace.h"
@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define XMC_NAME_TRIES 100 /* a second one is needed only if somebody foresaw the first name */
+#define XMC_NAME_TRIES 100 /* a second try is needed only if another program predicted the first name */
 
 #ifdef _WIN32
 #define XMC_SEPARATORS "/\\:"
@@ -25,7 +25,7 @@
 
 /* ---- names ---- */
 
-/* `name` in the folder of the file `path`; malloc'ed */
+/* Returns the path of `name` in the folder of the file `path`, malloc'ed. */
 static char *beside(const char *path, const char *name) {
   size_t folder = strlen(path), n = strlen(name) + 1;
   char *joined;
@@ -41,7 +41,7 @@ static char *beside(const char *path, const char *name) {
 
 static int get_process_id(void);
 
-/* The name of a temporary file; malloc'ed. It need not be unique, only unlikely to exist. */
+/* Returns the name of a temporary file, malloc'ed. It need not be unique, only unlikely to exist. */
 static char *part_name(const char *target) {
   static atomic_uint calls;
   char name[64];
@@ -53,7 +53,7 @@ static char *part_name(const char *target) {
 }
 
 #ifdef _WIN32
-/* ---- Windows: a path that is a symbolic link is replaced itself; modes and owners come from the folder ---- */
+/* ---- Windows: if the path is a symbolic link, the link itself is replaced; modes and owners come from the folder ---- */
 #include <io.h>
 #include <process.h>
 #include <windows.h>
@@ -62,7 +62,7 @@ static int get_process_id(void) { return _getpid(); }
 
 static char *find_target(const char *path) { return beside("", path); }
 
-/* Is there something at the path that is no regular file? */
+/* True if the path names something that is not a regular file. */
 static int is_special(const char *path) {
   DWORD attributes = GetFileAttributesA(path);
   HANDLE file;
@@ -99,7 +99,7 @@ static int move_file(const char *part, const char *target) {
 /* ---- POSIX ---- */
 #include <unistd.h>
 
-#define XMC_MOST_LINKS 40 /* as Linux follows */
+#define XMC_MOST_LINKS 40 /* as many as Linux follows */
 #define XMC_LINK_BYTES 4096
 
 #define open_stream fdopen
@@ -107,7 +107,7 @@ static int move_file(const char *part, const char *target) {
 
 static int get_process_id(void) { return (int)getpid(); }
 
-/* Where the chain of symbolic links that begins at `path` ends, whether or not something is there; malloc'ed. NULL: errno
+/* Returns the path at which the chain of symbolic links from `path` ends, whether or not a file exists there; malloc'ed. NULL: errno
  * says why. */
 static char *find_target(const char *path) {
   char to[XMC_LINK_BYTES], *at = beside("", path), *next;
@@ -129,14 +129,14 @@ static char *find_target(const char *path) {
   return at;
 }
 
-/* Is there something at the path that is no regular file? */
+/* True if the path names something that is not a regular file. */
 static int is_special(const char *path) {
   struct stat s;
   return stat(path, &s) == 0 && !S_ISREG(s.st_mode);
 }
 
-/* Gives an open file the owner and mode of another one, as far as the process may and the file system can. If the group
- * cannot be kept, its members get what others have: they are not those whom the mode was for. */
+/* Gives an open file the owner, group and mode of another one, as far as the process has the right and the file system can. If the group
+ * cannot be kept, the new group gets only the rights of others, because the mode's group rights were meant for the old group. */
 static void copy_access(int file, const struct stat *from) {
   mode_t mode = from->st_mode & 0777;
   if (fchown(file, from->st_uid, from->st_gid) != 0 && fchown(file, (uid_t)-1, from->st_gid) != 0)
@@ -144,7 +144,7 @@ static void copy_access(int file, const struct stat *from) {
   fchmod(file, mode);
 }
 
-/* The temporary file is open to its owner alone until it has the access rights of the file that it replaces. */
+/* Creates the temporary file. Only its owner can open it until it has the access rights of the file that it replaces. */
 static int create_part(const char *part, const char *target) {
   struct stat old;
   int exists = stat(target, &old) == 0;

@@ -11,13 +11,13 @@ typedef struct xmc_replacement {
   char *target; /* the file that it replaces; symbolic links of the path are followed */
 } xmc_replacement;
 
-/* Creates a temporary file beside what `path` names, under a name that nothing else has.
+/* Creates a temporary file, under a name that no other file has, in the folder of the file that `path` names.
  * Errors: XMC_FILE_NOT_REGULAR, XMC_FILE_UNUSABLE (errno says why), CL_OUT_OF_HOST_MEMORY. */
 cl_int xmc_replace_begin(xmc_replacement *replacement, const char *path);
 
-/* With CL_SUCCESS as the status of what was written, flushes the temporary file to the disk and gives it the target's
- * name. Otherwise, or if that fails, removes it and leaves the target as it was. To be called once after each
- * xmc_replace_begin that succeeded. Returns `status` if that is an error, else CL_SUCCESS or XMC_FILE_UNUSABLE (errno
+/* `status` says whether the caller wrote the temporary file without an error. If it is CL_SUCCESS, flushes the file to the disk and
+ * gives it the target's name. Otherwise, or if that fails, removes the file and leaves the target as it was. Must be called once
+ * after each xmc_replace_begin that succeeded. Returns `status` if that is an error, else CL_SUCCESS or XMC_FILE_UNUSABLE (errno
  * says why). */
 cl_int xmc_replace_end(xmc_replacement *replacement, cl_int status);
 #endif

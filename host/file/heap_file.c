@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Heaps in files: what is in use, in sections that are each protected by a sum.
+/* Heaps in files: metadata and pages in use, in sections that are each protected by a sum.
  *
  *   +------+---------+----------+-----+--------+--------+-----+-----+
  *   | head | section | metadata | ... | section|  pages | ... | end |
  *   +------+---------+----------+-----+--------+--------+-----+-----+
  *
  *   head      magic, versions, byte order, metadata bytes, the FIFOs property, sum
- *   section   kind, number, bytes that follow, sum of these and what came before, sum of the contents too
- *   metadata  a piece of 1 MiB of everything before page 0, its repeated words counted (an empty heap's
- *             tables are a few words): tokens n << 1 | 1, word = n times that word; n << 1, words = n words
- *   pages     those of one span that are not free, in order; spans without any have no section
+ *   section   kind, number, bytes of contents, check of these and of the sections before, sum of the contents too
+ *   metadata  a piece of 1 MiB of the bytes before page 0, in which repeated words are counted (the tables of an empty
+ *             heap become a few words): token n << 1 | 1 and a word = n times that word; n << 1 and n words = these
+ *   pages     the pages of one span that are not free, in order; a span whose pages are all free has no section
  *
- *   check of a section = hash(sum of what came before, kind, number, bytes)
+ *   check of a section = hash(sum of the head or section before, kind, number, bytes)
  *   sum of a section   = hash(check, contents)
  *
- * so a section that was altered, dropped or moved makes every later sum wrong. The hash is invertible in
- * each word it takes: any change of a single word changes it. It is no cryptography: who wants to deceive
- * can. Words are in the writer's byte order.
+ * so if a section was altered, dropped or moved, every later sum is wrong. The hash is invertible in each word
+ * of its input, so any change of a single word changes it. It is not cryptographic: an author can forge the sums on
+ * purpose. Words are in the writer's byte order.
  */
 #include "heap_file.h"
 #include <stdlib.h>
@@ -26,7 +26,7 @@
 #define XMC_FILE_FORMAT 1u
 #define XMC_FILE_ORDER 0x0102030405060708u
 #define XMC_PIECE_BYTES (1u << 20)
-#define XMC_BUFFER_BYTES (XMC_PIECE_BYTES + 64u) /* a piece without any repetition, and its tokens */
+#define XMC_BUFFER_BYTES (XMC_PIECE_BYTES + 64u) /* room for a piece without any repetition and its tokens */
 #define XMC_MOST_METADATA \
   ((xmc_u64)9 << 30) /* a heap of XMC_MAX_PAGES, XMC_MAX_SLOTS and the largest ring has less */
 
@@ -39,14 +39,14 @@ typedef struct xmc_file_head {
   xmc_u64 order;
   xmc_u64 metadata;
   int64_t fifos;
-  xmc_u64 sum; /* of the rest */
+  xmc_u64 sum; /* of the members above */
 } xmc_file_head;
 
 typedef struct xmc_section {
   xmc_u32 kind;
   xmc_u32 number; /* of the piece or span */
   xmc_u64 bytes;
-  xmc_u64 check; /* so that a wrong length is not taken for a file cut short */
+  xmc_u64 check; /* tells a wrong length from a file that was truncated */
   xmc_u64 sum;
 } xmc_section;
 
@@ -82,13 +82,12 @@ static xmc_u64 section_sum(const xmc_stream *s, const xmc_section *section) {
   return hash_words(section->check, s->buffer, (size_t)(section->bytes / 8u));
 }
 
-/* Pages of a span that are not free */
+/* Returns a bit for each present page of a span that is not free. */
 static xmc_u64 used_pages(xmcHeap *meta, xmc_u32 span) {
   return ~*xmc_span_word(meta, span) & xmc_run_mask(0, meta->present - span * XMC_SPAN_PAGES);
 }
 
-/* The next run of set bits in *mask: taken out of it, its first bit in *first; returns its length, 0: none.
- */
+/* Removes the first run of set bits from *mask. Returns its length, or 0 if no bit is set; *first gets its first bit. */
 static xmc_u32 next_run(xmc_u64 *mask, xmc_u32 *first) {
   xmc_u32 n = 0;
   if (!*mask)
@@ -117,7 +116,7 @@ static cl_int write_section(xmc_stream *s, xmc_u32 kind, xmc_u32 number, xmc_u64
              : XMC_FILE_UNUSABLE;
 }
 
-/* How many words from words[at] on are the same */
+/* Returns the number of equal words from words[at] on. */
 static size_t repetition(const xmc_u64 *words, size_t at, size_t count) {
   size_t n = 1;
   while (at + n < count && words[at + n] == words[at])
@@ -125,8 +124,8 @@ static size_t repetition(const xmc_u64 *words, size_t at, size_t count) {
   return n;
 }
 
-/* Tokens for `count` words, to `out`; returns their number of words. Repetitions from three on are counted,
- * so that tokens never need more than one word over what they stand for. */
+/* Packs `count` words into tokens at `out`, and returns the number of words there. Only three and more equal words are counted as a
+ * repetition, so that the result has at most one word more than the input. */
 static size_t pack_words(const xmc_u64 *words, size_t count, xmc_u64 *out) {
   size_t at = 0, used = 0, n, literal;
   while (at < count) {
@@ -223,7 +222,7 @@ static cl_int read_head(xmc_stream *s, xmc_file_head *head) {
   return CL_SUCCESS;
 }
 
-/* The section that has to come now, its contents into the buffer; *bytes: how many */
+/* Reads the next section, which must have this kind and number. The buffer gets its contents, *bytes their size. */
 static cl_int read_section(xmc_stream *s, xmc_u32 kind, xmc_u32 number, xmc_u64 *bytes) {
   xmc_section section;
   cl_int status = read_bytes(s->file, &section, sizeof section);
@@ -242,7 +241,7 @@ static cl_int read_section(xmc_stream *s, xmc_u32 kind, xmc_u32 number, xmc_u64 
   return CL_SUCCESS;
 }
 
-/* 1 if `used` words of tokens stand for exactly `count` words. */
+/* Unpacks `used` words of tokens. Returns 1 if they stand for exactly `count` words, else 0. */
 static int unpack_words(const xmc_u64 *tokens, size_t used, xmc_u64 *words, size_t count) {
   size_t at = 0, done = 0, i;
   while (at < used) {

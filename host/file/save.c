@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* xmcSaveHeap and xmcLoadHeap: between devices and files (heap_file.c).
+/* xmcSaveHeap and xmcLoadHeap: copy heaps between devices and files (heap_file.c).
  *
  * A file is read twice: first all of it is checked, then a heap is created and filled. References are
- * offsets in the arena, so page 0 keeps its offset, whatever the alignment of the new arena: only
- * xmcAlignedAlloc looks at real addresses. A reset aligns page 0 anew.
+ * offsets in the arena, so page 0 keeps its offset, whatever the alignment of the new arena is; only
+ * xmcAlignedAlloc depends on real addresses. A reset aligns page 0 anew.
  */
 #include "file_replace.h"
 #include "heap_file.h"
@@ -22,7 +22,7 @@ static cl_int get_arena(void *data, xmc_u64 offset, xmc_u64 bytes, void *to) {
   return xmc_arena_read(saved->heap, saved->queue, offset, bytes, to);
 }
 
-/* Checks the heap and writes it to the temporary file, which it creates. */
+/* Checks the heap, creates the temporary file and writes the heap to it. The caller must hold the heap's lock. */
 static cl_int write_heap(xmc_heap heap, cl_command_queue queue, const char *path,
                          xmc_replacement *replacement) {
   xmc_saved saved = {heap, queue};
@@ -57,7 +57,8 @@ static cl_int put_arena(void *data, xmc_u64 offset, xmc_u64 bytes, const void *f
   return xmc_arena_write(data, NULL, offset, bytes, from);
 }
 
-/* The second reading: pages, then the metadata. The file must still be what was checked. */
+/* Reads the file for the second time and fills the arena: pages, then the metadata. The file is checked again, because it may have
+ * changed since. */
 static cl_int fill_heap(xmc_heap heap, void *data) {
   FILE *file = data;
   xmcHeap *meta = NULL;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The arena's bytes, whatever it lies in: a buffer, or shared virtual memory with or without a buffer that
- * stands for it. */
+/* Access to the arena's bytes, which lie in a buffer, or in shared virtual memory with or without a buffer made of it. */
 #include "internal.h"
 #include <string.h>
 
@@ -37,7 +36,7 @@ cl_int xmc_arena_queue(xmc_heap heap, cl_command_queue queue, cl_command_queue *
   return context == heap->context && xmc_same_device(device, heap->device) ? CL_SUCCESS : XMC_HEAP_MISMATCH;
 }
 
-/* The queue to use for [offset, offset + bytes), all its work done */
+/* *queue gets the queue to use for the bytes [offset, offset + bytes), after all its commands have ended. */
 static cl_int xmc_arena_begin(xmc_heap heap, cl_command_queue *queue, xmc_u64 offset, xmc_u64 bytes) {
   cl_int status = xmc_arena_queue(heap, *queue, queue);
   if (status != CL_SUCCESS)
@@ -47,11 +46,12 @@ static cl_int xmc_arena_begin(xmc_heap heap, cl_command_queue *queue, xmc_u64 of
   return clFinish(*queue);
 }
 
-/* What is mapped is read and written by the host itself: OpenCL leaves copies from and to it undefined. */
+/* Returns the mapped arena, or NULL if OpenCL's copies must be used. The host itself reads and writes a mapped arena, because OpenCL leaves
+ * copies from and to mapped memory undefined. */
 static char *xmc_arena_on_host(xmc_heap heap) { return heap->host_always ? NULL : (char *)heap->mapped; }
 
-/* Host calls, and users with their blocks, may write at the same time. So each word is read once, as a whole; which of
- * the words are from before a write is left open, and ThreadSanitizer is told that this is meant. */
+/* Copies memory to which host calls, and users of blocks, may write at the same time. So each word is read once and whole, but words from
+ * before and after a write may be mixed. ThreadSanitizer must not report this intended race. */
 __attribute__((no_sanitize_thread)) static void copy_while_in_use(void *to, const char *from, size_t bytes) {
   uint64_t word;
   size_t at = 0;
@@ -78,7 +78,7 @@ cl_int xmc_arena_read(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xmc
                              NULL);
 }
 
-/* By an event: Intel's runtime for CPUs returns from a blocking write before other queues see what was written. */
+/* Waits for an event instead of a blocking write: Intel's runtime for CPUs returns from that before other queues see the data. */
 cl_int xmc_arena_write(xmc_heap heap, cl_command_queue queue, xmc_u64 offset, xmc_u64 bytes,
                        const void *from) {
   cl_event written = NULL;
@@ -107,8 +107,8 @@ cl_int xmc_arena_map(xmc_heap heap, cl_command_queue queue, xmcHeap **arena) {
   cl_int status = xmc_arena_begin(heap, &queue, 0, 0);
   if (status != CL_SUCCESS)
     return status;
-  /* Map and unmap are of one queue, whichever the callers name: with queues of two sub-devices Intel's CPU runtime
-   * lets a kernel's writes arrive after the kernel has ended (seen with 2026.2). */
+  /* Map and unmap always use the heap's own queue: if they are in queues of two sub-devices, Intel's CPU runtime lets a
+   * kernel's writes arrive after the kernel has ended (seen with 2026.2). */
   queue = heap->queue;
   bytes = (size_t)heap->header.bytes;
   if (!heap->memory.svm) {

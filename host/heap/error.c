@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Statuses in words. */
+/* xmcErrorString: a text for each status. */
 #include "internal.h"
 #include <stdio.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* xmcSetHeapCallback: who looks at a heap's counters finds the first failures, and tells the heap's owner.
+/* xmcSetHeapCallback: a host function that reads a heap's counters finds the first failures, and calls back.
  *
- *   told <= the kinds whose counters are not 0      since creation, reset or xmcSetHeapCallback
+ *   events_told  is a subset of  the kinds whose counters are not 0      since creation, reset or xmcSetHeapCallback
  */
 #include "internal.h"
 
-/* References are kept in the header as one more than they are. */
+/* The header holds each reference plus 1, so that 0 means none. */
 static xmc_u64 ref_of(xmc_u64 kept) { return kept ? kept - 1u : 0; }
 
 static void events_of(const xmcHeap *header, xmc_event events[XMC_EVENTS]) {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* xmcGrowHeap: more pages for a heap whose tables have room for them (layout.c).
  *
- *   the memory has room (memory.c)    the host writes to the tables where they are; no address changes
- *   else                              new memory; the pages that are there are copied by the device, the tables come from the
- *                                     host's copy, in which they were changed; then the heap has the new memory
+ *   the memory has room (memory.c)    the host changes the tables in place; no address changes
+ *   else                              new memory is allocated; the device copies the pages, and the host writes the tables from its
+ *                                     copy, which it has changed; then the heap gets the new memory
  *
- * Until the last step of the second way the old memory is as it was, and stays the heap's if anything fails. The first way
- * has no step that can fail.
+ * Until the last step of the second way the old memory is unchanged, and the heap keeps it if a step fails. After its check of the header
+ * the first way has no step that can fail.
  */
 #include "layout.h"
 #include "inspect/walk.h"
 #include <stdlib.h>
 
-/* Enters the new pages as free ones: the core's own steps for pages that come back, on tables that nobody else uses. */
+/* Enters the new pages as free ones, by the core's own steps for pages that are given back. No other thread uses the tables. */
 static void xmc_grow_tables(xmcHeap *arena, xmc_u64 bytes) {
   xmc_u32 page = arena->present, i, n;
   xmc_layout_resize(arena, bytes);
@@ -27,7 +27,7 @@ static void xmc_grow_tables(xmcHeap *arena, xmc_u64 bytes) {
   arena->scarce &= ~XMC_SCARCE_NOW;
 }
 
-/* What the handle knows of the arena's size and place. The caller has the heap's lock. */
+/* Enters the arena's new size and memory in the handle. The caller must hold the heap's lock. */
 static void xmc_grow_handle(xmc_heap heap, xmc_u64 bytes, const xmc_memory *memory) {
   pthread_mutex_lock(&heap->memory_lock);
   xmc_layout_resize(&heap->header, bytes);
@@ -45,9 +45,9 @@ static cl_int xmc_grow_here(xmc_heap heap, xmc_u64 bytes) {
   return CL_SUCCESS;
 }
 
-/* Fills new memory: the tables from the host, the pages from the old memory. */
+/* Fills new memory: the tables from the host's copy, the pages from the old memory. */
 static cl_int xmc_grow_copy(xmc_heap heap, const xmcHeap *meta, const xmc_memory *to) {
-  cl_command_queue queue = heap->queue; /* the caller's may be another sub-device's */
+  cl_command_queue queue = heap->queue; /* the caller's queue may be of another sub-device */
   size_t from = (size_t)meta->data, bytes = (size_t)heap->header.present << XMC_PAGE_SHIFT;
   cl_int status;
   if (to->svm) {
@@ -81,7 +81,7 @@ static cl_int xmc_grow_there(xmc_heap heap, cl_command_queue queue, xmc_u64 byte
     xmc_memory_release(heap->context, &memory);
     return status;
   }
-  /* Programs for one geometry were built for the place of page 0, which a reset would align in the new memory. */
+  /* Programs for one geometry have the place of page 0 as a constant, so a reset must not align page 0 anew in the new memory. */
   if (heap->geometry[0])
     heap->initial.data = heap->header.data | XMC_DATA_STAYS;
   xmc_grow_handle(heap, bytes, &memory);
@@ -100,7 +100,7 @@ cl_int xmcGrowHeap(xmc_heap heap, cl_command_queue queue, size_t bytes) {
   else if (bytes > heap->header.max_bytes || bytes > heap->probe.max_bytes)
     status = XMC_HEAP_TOO_LARGE;
   if (status == CL_SUCCESS && bytes > heap->header.bytes) {
-    xmc_gate_close(&heap->gate); /* which is open only where host calls need no map */
+    xmc_gate_close(&heap->gate); /* it is open only if host calls need no map */
     status = bytes <= heap->memory.bytes ? xmc_grow_here(heap, bytes) : xmc_grow_there(heap, queue, bytes);
     if (heap->host_always)
       xmc_gate_open(&heap->gate, heap->memory.svm);

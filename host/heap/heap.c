@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a heap: an arena, the program that initialises it, and a count of references. */
+/* Creation, reset and release of a heap: an arena, the program that initialises it, and a count of references. */
 #include "internal.h"
 #include "layout.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* Host threads and kernels may work on the arena at the same time: where both see each other's atomics. */
+/* Opens the gate for good if host threads and kernels see each other's atomics, so that both may use the arena at the same time. */
 static void xmc_open_to_host(xmc_heap heap) {
   heap->host_always = heap->settings.backing == XMC_BACKING_SVM_FINE &&
                       (heap->probe.svm & CL_DEVICE_SVM_ATOMICS) &&
@@ -30,8 +30,8 @@ static cl_int xmc_launch(xmc_heap heap, cl_command_queue queue, const char *name
   return status;
 }
 
-/* Debug headers of earlier lives, of this heap or of one that had the memory before, must not fit any more.
- */
+/* Returns a number that debug headers hold. It differs from earlier ones, so that headers which this heap, or another one in the same
+ * memory, wrote before are not accepted any more. */
 static xmc_u32 xmc_new_life(xmc_heap heap) {
   static atomic_uint lives;
   struct timespec now = {0};
@@ -40,8 +40,8 @@ static xmc_u32 xmc_new_life(xmc_heap heap) {
          atomic_fetch_add(&lives, 1) * 2246822519u;
 }
 
-/* Header, tables, then the magic: each waits for the one before, whatever the queue's kind. Keeps the header
- * as the kernels left it: they align the data. */
+/* Writes the header, then the tables, then the magic; each step waits for the one before, in any kind of queue. Keeps the header
+ * as the kernels left it, because they align page 0. */
 static cl_int xmc_initialise(xmc_heap heap, cl_command_queue queue) {
   unsigned char header[XMC_HEADER_BYTES] = {0};
   size_t items = (size_t)heap->probe.units * (heap->probe.gpu ? 2048u : 64u);
@@ -87,7 +87,7 @@ static void xmc_destroy(xmc_heap heap) {
   xmc_memory_free_unused();
 }
 
-/* Takes the geometry of an image over; after a reset page 0 is aligned anew. */
+/* Takes over the geometry of an image. A reset then aligns page 0 anew. */
 static cl_int xmc_plan_as(xmc_heap heap, const xmcHeap *header) {
   if (header->bytes > heap->probe.max_bytes)
     return XMC_HEAP_TOO_LARGE;
@@ -124,7 +124,7 @@ static cl_int xmc_create(xmc_heap heap, size_t bytes, int device_number, const x
   atomic_store(&heap->bytes, bytes);
   if (status == CL_SUCCESS)
     status = image ? image->fill(heap, image->data) : xmc_initialise(heap, heap->queue);
-  if (status == CL_SUCCESS && !image) /* a loaded heap's data may move when it is reset */
+  if (status == CL_SUCCESS && !image) /* a reset may move page 0 of a loaded heap */
     xmc_write_geometry(&heap->header, heap->geometry);
   if (status == CL_SUCCESS)
     xmc_open_to_host(heap);
@@ -141,7 +141,7 @@ xmc_heap xmc_make_heap(cl_context context, cl_device_id device, const xmc_heap_p
     status = xmc_read_properties(properties, image, &settings);
   if (status != CL_SUCCESS)
     goto cleanup;
-  heap = calloc(1, sizeof *heap); /* no callback, nothing told */
+  heap = calloc(1, sizeof *heap); /* zeros: no callback, no event reported */
   status = CL_OUT_OF_HOST_MEMORY;
   if (!heap)
     goto cleanup;
@@ -219,7 +219,7 @@ cl_int xmcResetHeap(xmc_heap heap, cl_command_queue queue) {
   } else {
     xmc_look_for_events(heap, queue);
     xmc_forget_events(heap);
-    arena = xmc_gate_close(&heap->gate); /* which is open only where host calls need no map */
+    arena = xmc_gate_close(&heap->gate); /* it is open only if host calls need no map */
     /* The helpers are built for the heap's own device; the queue may be of another sub-device. */
     status = xmc_initialise(heap, heap->queue);
     xmc_gate_open(&heap->gate, arena);

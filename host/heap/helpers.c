@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The library's own kernels (cl/kernels.cl), built once a process for a device and options.
  *
- * A program belongs to a context, and keeping one alive would keep the user's context alive. So what is kept
- * is its binary; building from that is quick. A driver that takes no binary gets the source each time.
+ * A program belongs to a context, and a program that is kept would keep the user's context alive. So the library keeps the
+ * program's binary, from which a program is built quickly. If a driver gives or accepts no binary, the source is built each time.
  */
 #include "internal.h"
 #include <pthread.h>
@@ -31,8 +31,7 @@ static xmc_binary *xmc_find_binary(cl_device_id device, const char *options) {
 
 #define XMC_MAX_DEVICES 64
 
-/* The binary for a root device, or one of its sub-devices, of a built program's; malloc'ed, NULL if there is none
- * to be had */
+/* Returns the binary of a built program for a root device or one of its sub-devices, malloc'ed, or NULL if the driver gives none. */
 static unsigned char *xmc_read_binary(cl_device_id device, cl_program program, size_t *size) {
   cl_device_id devices[XMC_MAX_DEVICES];
   size_t sizes[XMC_MAX_DEVICES] = {0}, bytes = 0, i, n;
@@ -45,7 +44,7 @@ static unsigned char *xmc_read_binary(cl_device_id device, cl_program program, s
   for (i = 0; i < n; i++)
     if (!binary && sizes[i] > 0 && xmc_root_device(devices[i]) == device) {
       *size = sizes[i];
-      binary = binaries[i] = malloc(sizes[i]); /* the others stay NULL: not wanted */
+      binary = binaries[i] = malloc(sizes[i]); /* the others stay NULL, so that they are not written */
     }
   if (binary &&
       clGetProgramInfo(program, CL_PROGRAM_BINARIES, n * sizeof *binaries, binaries, NULL) == CL_SUCCESS)
@@ -54,7 +53,7 @@ static unsigned char *xmc_read_binary(cl_device_id device, cl_program program, s
   return NULL;
 }
 
-/* Keeps the binary of a built program; where there is none, nothing happens. */
+/* Keeps the binary of a built program, if the driver gives one. */
 static void xmc_keep_binary(cl_device_id device, const char *options, cl_program program) {
   xmc_binary *b = calloc(1, sizeof *b);
   if (b)

@@ -5,18 +5,18 @@
  *   fine SVM with atomics       from creation on                  always
  *   any other                   between map and unmap             between them
  *
- * There is no second allocator: cl/xmalloc.cl with cl/platform/host.h is what runs here, each thread a
- * work-item of its own. On traced heaps it records what the calls do. Arenas hold no addresses, so that the host's view may lie anywhere; only alignments
- * are of real addresses.
+ * There is no second allocator: this file compiles cl/xmalloc.cl with cl/platform/host.h, and each thread is a
+ * work-item of its own. On traced heaps the calls are recorded. An arena holds no addresses, so the host may map it at any address;
+ * only alignments depend on real addresses.
  */
-#define XMC_TRACE 1 /* a heap without a ring is asked for it after each call, and no more */
+#define XMC_TRACE 1 /* costs a heap without a ring one test after each call */
 #define XMC_SITE xmc_debug_site("<host>", 0)
 #include "internal.h"
 #include "../../cl/xmalloc.cl"
 
 /* ---- the calls ---- */
 
-/* A call on blocks: the arena, or NULL and why not */
+/* A call that is inside the gate: the arena, or NULL and the reason */
 typedef struct xmc_host_call {
   xmcHeap *arena;
   atomic_uint *inside; /* where the call is counted, or NULL */
@@ -31,7 +31,8 @@ static atomic_uint *xmc_count_of_thread(xmc_gate *gate) {
   return &gate->counts[number % XMC_GATE_COUNTS].inside;
 }
 
-/* Goes in by the gate, if it is open. Blocks of debug heaps are not what this build takes them for. */
+/* Enters the gate, if it is open. The call is counted in any case; xmc_host_leave must follow. Debug heaps are refused, because this build
+ * does not know the headers of their blocks. */
 static xmc_host_call xmc_host_enter(xmc_heap heap) {
   xmc_host_call call = {NULL, NULL, xmc_check_handle(heap)};
   if (call.status != CL_SUCCESS)
@@ -53,7 +54,7 @@ static void xmc_host_leave(const xmc_host_call *call) {
     atomic_fetch_sub_explicit(call->inside, 1, memory_order_release);
 }
 
-/* Hands a result to the caller; NULL is a failure where something was asked for. */
+/* Returns `block` and sets the status. NULL is a failure if `wanted` is not 0. */
 static void *xmc_host_result(void *block, int wanted, cl_int status, cl_int *errcode_ret) {
   if (status == CL_SUCCESS && !block && wanted)
     status = CL_MEM_OBJECT_ALLOCATION_FAILURE;
@@ -154,7 +155,7 @@ size_t xmcHostRegionBytes(xmc_heap heap, xmcRegion region) {
   return bytes;
 }
 
-/* ---- references: they touch nothing in the arena, and so need not be counted ---- */
+/* ---- references: these calls do not access the arena, and so need not be counted ---- */
 
 static char *xmc_host_base(xmc_heap heap) {
   return xmc_check_handle(heap) == CL_SUCCESS ? (char *)atomic_load(&heap->gate.arena) : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a heap tells of itself. */
+/* xmcGetHeapInfo: the properties and infos of a heap. */
 #include "internal.h"
 #include "layout.h"
 #include <string.h>
@@ -15,7 +15,7 @@ cl_int xmc_answer(const void *from, size_t bytes, size_t size, void *value, size
   return CL_SUCCESS;
 }
 
-/* What the heap was created with. 0: the name is of no property. */
+/* *value gets the value of a property that is in force. Returns 1, or 0 if the name is not a property's. */
 static int xmc_property(xmc_heap heap, xmc_heap_info name, xmc_heap_properties *value) {
   switch (name) {
   case XMC_HEAP_BACKING:
@@ -49,7 +49,7 @@ static int xmc_property(xmc_heap heap, xmc_heap_info name, xmc_heap_properties *
   }
 }
 
-/* The caller has the memory's lock. */
+/* The caller must hold memory_lock. */
 static cl_int xmc_info(xmc_heap heap, xmc_heap_info name, size_t size, void *value, size_t *size_ret) {
   xmc_heap_properties property;
   size_t bytes;

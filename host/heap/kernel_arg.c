@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Heaps as kernel arguments: is the kernel's program for this heap?
+/* Heaps as kernel arguments: checks that a kernel's program is for the heap.
  *
- * What a program was built with shows in two places, since neither tells all:
+ * The settings with which a program was built are read from two sources, because neither has all of them:
  *
- *   the argument's type   layout version, debug level and coalescing are part of the name that xmcHeap stands for
- *                         (arena.h), however they came about: options in any spelling, macros in the source, another
- *                         version's source, programs that were linked, or loaded as binaries. Known where the
- *                         program was built with -cl-kernel-arg-info, which xmcGetBuildOptions has, and where the
- *                         argument is declared as __global xmcHeap *.
- *   the build options     of the library's macros all others: which path, which geometry
+ *   the argument's type   xmcHeap is a macro for a name that contains layout version, debug level and coalescing (arena.h),
+ *                         whether they came from options in any spelling, macros in the source, another version's source,
+ *                         programs that were linked, or binaries. The name is known if the program was built with
+ *                         -cl-kernel-arg-info, which xmcGetBuildOptions has, and the argument is declared as
+ *                         __global xmcHeap *.
+ *   the build options     all other macros of the library: path and geometry
  *
- * What neither shows the kernel finds out itself, by the arena's magic word: requests get NULL, frees do nothing.
+ * A mismatch that neither shows the kernel finds by the arena's magic word: requests get NULL, frees do nothing.
  */
 #include "internal.h"
 #include <ctype.h>
@@ -20,8 +20,8 @@
 
 /* ---- the argument's type ---- */
 
-/* Is the argument a pointer to numbers or references, as its type's name says? So a heap that was given to the wrong
- * index is found: the kernel would take the arena for its data, and overwrite it. Bytes and void may be an arena. */
+/* True if the name of the argument's type is a pointer to numbers or references. A heap that was passed at the wrong index is
+ * found by this; the kernel would use the arena as its data, and overwrite it. Pointers to bytes and void may be for an arena. */
 static int xmc_is_data(const char *type) {
   static const char *const data[] = {"xmcRef", "xmcRef32", "xmcRegion", "short", "ushort", "int",
                                      "uint",   "long",     "ulong",     "float", "double", "size_t"};
@@ -52,7 +52,7 @@ static cl_int xmc_check_argument(xmc_heap heap, cl_kernel kernel, cl_uint index)
 
 /* ---- build options ---- */
 
-/* The next word at *at, without quotes and backslashes, appended to `word` */
+/* Appends the next word at *at to `word`, without quotes and backslashes, and moves *at behind it. */
 static void xmc_next_word(const char **at, char *word) {
   const char *p = *at;
   char quote = 0;
@@ -71,7 +71,7 @@ static void xmc_next_word(const char **at, char *word) {
   *at = p + strspn(p, " \t\r\n");
 }
 
-/* Options as words, each ended by a NUL, an empty one last; -D and -U together with the macro. malloc'ed. */
+/* Returns the options as words, malloc'ed: each word ends with a NUL, and an empty word is last. -D and -U are joined with their macro. */
 static char *xmc_option_words(const char *options) {
   char *words = calloc(1, strlen(options) + 2), *word = words;
   while (words && *options) {
@@ -87,7 +87,7 @@ static char *xmc_option_words(const char *options) {
   return words;
 }
 
-/* The value of the macro `name` (n characters) after all of these words; NULL if they leave it undefined */
+/* Returns the value that the macro `name` (n characters) has after all these words; NULL if they leave it undefined. */
 static const char *xmc_macro(const char *words, const char *name, size_t n) {
   const char *value = NULL, *word;
   for (word = words; *word; word += strlen(word) + 1) {
@@ -109,8 +109,8 @@ static int xmc_same_value(const char *a, const char *b) {
   return end_a != a && end_b != b && x == y && !end_a[strspn(end_a, "uUlL")] && !end_b[strspn(end_b, "uUlL")];
 }
 
-/* Has every macro of the library that a program was built with the value that the heap asks for? -1 is any: for
- * XMC_DEVICE, in programs for several devices. */
+/* True if every macro of the library that a program was built with has the heap's value, and the geometry is the heap's. The value
+ * -1 agrees with any other: programs for several devices have it for XMC_DEVICE. */
 static int xmc_options_agree(xmc_heap heap, const char *heap_words, const char *program_words) {
   static const char geometry[] = "XMC_GEOMETRY";
   const char *word, *built;
@@ -150,8 +150,8 @@ cleanup:
   return status;
 }
 
-/* Was the program built for the heap's device, in whichever of its sub-devices, and with the heap's options for
- * each of them? */
+/* Returns CL_SUCCESS if the program was built for the heap's device or sub-devices of it, and with the heap's options for each of
+ * them; else XMC_HEAP_MISMATCH. */
 static cl_int xmc_check_program(xmc_heap heap, cl_program program) {
   cl_device_id *devices = NULL;
   size_t bytes = 0, i, built = 0;
@@ -188,7 +188,7 @@ cl_int xmcSetKernelArgHeap(cl_kernel kernel, cl_uint index, xmc_heap heap) {
     status = XMC_HEAP_MISMATCH;
   if (status == CL_SUCCESS)
     status = xmc_check_program(heap, program);
-  /* Intel's runtime for CPUs forgets a program that was released, although its kernels are still there. */
+  /* Intel's runtime for CPUs does not know a program any more that was released, although its kernels still exist. */
   if (status == CL_SUCCESS || status == CL_INVALID_PROGRAM)
     status = xmc_check_argument(heap, kernel, index);
   if (status == CL_SUCCESS) {

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* The arena's geometry: how many pages fit beside the tables that describe them.
  *
- * Metadata is 286 bytes a page of 16 KiB (1.75 %), and FIFOs up to 1/190 of the heap (0.53 %): on a GPU that runs 8,448
- * sub-groups as many for each class in 8 GiB; in 1 GiB 8,192 for 16 B and 468 for 8 KiB. On GPUs slabs that are always parked have none, and
- * where more sub-groups run than every class could have FIFOs within 1/320 of the heap there is a table of places of their own,
- * too (own.cl). A class gets fewer where its Superblocks are large for the heap, so that what its FIFOs' active Superblocks hold is at most
- * 1/64 of the heap (on GPUs, where they are carved to fit, 1/60 of it, as a rule; where slots have places of their own and a FIFO
- * keeps a slab of 128 B to 448 B, 1/24 to 1/84), and all classes together leave a part of it even if every FIFO of every class is used.
+ * Metadata is 286 bytes for each page of 16 KiB (1.75 %), and FIFOs up to 1/190 of the heap (0.53 %). On a GPU that runs 8,448
+ * sub-groups, each class of an 8 GiB heap has 8,448 FIFOs; in 1 GiB, 16 B has 8,192 and 8 KiB has 468. On GPUs slabs that are always
+ * parked have no FIFOs. If more sub-groups run than every class could have FIFOs within 1/320 of the heap, the heap also has a table
+ * of own places (own.cl).
+ *
+ * A class whose Superblocks are large for the heap gets fewer FIFOs, so that the active Superblocks of its FIFOs hold at most 1/64 of the
+ * heap. On GPUs, where Superblocks are carved to fit, this is 1/60 as a rule; in heaps with own places it is 1/24 to 1/84 for classes
+ * of 128 B to 448 B, whose FIFOs keep a slab. Even if every FIFO of every class is used, a part of the heap is left.
  *
  * A traced heap has its ring of events behind the tables, before page 0.
  *
- * A heap that can grow has all this as for its largest size from the beginning, so that growing moves no table; a smaller
- * arena has the tables and as many of the pages as it has room for.
+ * A heap that can grow has the tables for its largest size from the beginning, so that growing moves no table. A smaller
+ * arena has all tables, and as many of the pages as fit.
  */
 #include "layout.h"
 #include "../../cl/layout/ring.h"
@@ -19,7 +21,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* xmc_view_read and xmc_map_view_read take these as four words, and one. */
+/* xmc_view_read and xmc_map_view_read load these members as four words and as one. */
 _Static_assert(offsetof(xmcHeap, magic) == 0 && offsetof(xmcHeap, data) == 8 &&
                    offsetof(xmcHeap, words) == 16 && offsetof(xmcHeap, page_map) == 24 &&
                    offsetof(xmcHeap, pages) == 28,
@@ -28,14 +30,14 @@ _Static_assert(sizeof(xmcHeap) <= XMC_HEADER_BYTES, "the header is too large");
 _Static_assert(sizeof(xmc_trace_ring) == XMC_TRACE_RING_HEAD, "the ring begins otherwise");
 
 #define XMC_MIN_PAGES 4u
-/* The least in a heap that can grow: the longest run of a Superblock is a place to look at in each (xmc_run_search). */
+/* Fewest pages present in a heap that can grow: xmc_run_search relies on a place for a Superblock's longest run in each heap. */
 #define XMC_MIN_PRESENT 16u
-/* Own slabs of all slots take at most one part in so many of the heap a class; a little more if every slot has one then. */
+/* The own slabs of all slots take at most 1/XMC_OWN_SHARE of the heap for each class; a little more if each slot then has one. */
 #define XMC_OWN_SHARE 8u
 
 static uint64_t align_up(uint64_t value, uint64_t to) { return (value + to - 1u) / to * to; }
 
-/* Places the levels of a bitmap at *at. */
+/* Places the levels of a bitmap from offset *at on, and moves *at behind them. */
 static xmc_bitmap place_bitmap(uint64_t *at, uint64_t items) {
   xmc_bitmap map;
   int level;
@@ -52,10 +54,11 @@ static uint64_t superblock_bytes(uint32_t cls) {
   return cls < XMC_CLASSES ? 32u * (uint64_t)xmc_class_bytes(cls) : XMC_PAGE_BYTES;
 }
 
-/* So many bytes of heap there are for each FIFO of a class: what its FIFOs keep for themselves is so a bounded part of the heap. `own`: the
- * heap has own places, for it is too small for a FIFO of each class for each sub-group. There most FIFOs are of small classes: each keeps one
- * Superblock, which is small. Below 128 B several of them share a FIFO of slabs (xmc_slab_other); from there on each keeps a slab, too, so
- * that there are fewer. The FIFOs of other classes keep whole pages, and are few until the heap is large (XMC_MANY_PAGES). */
+/* Returns the bytes of heap that there must be for each FIFO of a class, which bounds the part of the heap that the class's FIFOs keep.
+ * `own` is 1 if the heap has own places, because it is too small for a FIFO of each class for each sub-group. Most FIFOs of such a heap are
+ * of small classes: each keeps one Superblock, which is small. Below 128 B several slots share a FIFO of slabs (xmc_slab_other); from 128 B
+ * on each FIFO keeps a slab as well, so there are fewer. FIFOs of other classes keep whole pages, and are few until the heap is
+ * large (XMC_MANY_PAGES). */
 static uint64_t fifo_share(uint32_t cls, int simt, int own, uint64_t bytes) {
   uint64_t superblock = superblock_bytes(cls), pages = bytes >> 27 ? 62u : 72u;
   uint64_t least = 8u * XMC_PAGE_BYTES; /* so that tables are at most 2.4 % of the heap */
@@ -94,7 +97,7 @@ static int ring_is_right(const xmcHeap *h) {
          (h->trace_records & (h->trace_records - 1u)) == 0 && h->trace_every > 0;
 }
 
-/* Places every table for this many pages; returns the offset of the data. */
+/* Places every table for this many pages. Returns the offset of page 0 in bytes, before its alignment. */
 static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
   uint64_t at = XMC_FIRST_FIFO((uint64_t)h->own) * sizeof(xmc_fifo);
   int k;
@@ -108,8 +111,8 @@ static uint64_t place_tables(xmcHeap *h, uint32_t pages, uint64_t fifos) {
     at = align_up(at + (align_up(h->spans, (uint64_t)8 << 3 * k) >> 3 * k), 64);
   }
   at = align_up(at + 8u * (uint64_t)h->spans, 64); /* the spans' words, downwards */
-  h->page_map = (xmc_u32)at;                       /* XMC_MAX_SLOTS FIFOs a class are 3 GB */
-  /* the entries; then hints and room words: of both there are eight bytes for two pages */
+  h->page_map = (xmc_u32)at;                       /* fits: XMC_MAX_SLOTS FIFOs a class are 3 GB */
+  /* the entries, then hints and room words, each of which take eight bytes for two pages */
   at = align_up(at + 8u * ((uint64_t)pages + 2u * (((uint64_t)pages + 1u) / 2u)), 64);
   at = align_up(at + 8u * ((uint64_t)pages + XMC_SLAB_WORDS), 64); /* the slabs' words, downwards */
   h->words = at;
@@ -121,7 +124,7 @@ uint64_t xmc_layout_tables_end(const xmcHeap *h) {
   return align_up(words_end(h) + xmc_ring_bytes(h->trace_records), 128);
 }
 
-/* With room to align page 0 in any address space */
+/* One page of room is kept, to align page 0 in any address space. */
 xmc_u32 xmc_layout_present(const xmcHeap *h, uint64_t bytes) {
   uint64_t tables = xmc_layout_tables_end(h), room = bytes > tables ? (bytes - tables) / XMC_PAGE_BYTES : 0;
   return room <= h->pages ? (xmc_u32)(room ? room - 1u : 0) : h->pages;
@@ -194,7 +197,7 @@ void xmc_layout_resize(xmcHeap *h, uint64_t bytes) {
   h->present_spans = (h->present + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES;
 }
 
-/* The FIFOs of all classes; ~0 if the table contradicts itself or has more than any heap. */
+/* Returns the number of FIFOs of all classes, or ~0 if the table contradicts itself or has more FIFOs than any heap. */
 static uint64_t count_fifos(const xmcHeap *h) {
   uint64_t fifos = 0;
   uint32_t cls;
@@ -209,15 +212,15 @@ static uint64_t count_fifos(const xmcHeap *h) {
   return fifos;
 }
 
-/* Fields that the tables' places are computed from, and what the calls divide by or take as an index */
+/* Checks the members from which the tables' places are computed, and those that the calls divide by or use as an index. */
 static int ranges_are_right(const xmcHeap *h) {
   return h->pages >= XMC_MIN_PAGES && h->pages <= XMC_MAX_PAGES && h->slots % 64u == 0 &&
          h->slots <= XMC_MAX_SLOTS && h->lanes > 0 && h->lanes <= XMC_MAX_LANES && h->own % 64u == 0 &&
          h->own <= XMC_MAX_OWN && h->own <= h->lanes && h->coalescing <= XMC_COALESCE_CLASS;
 }
 
-/* So many pages as the arena's size says: the data lies in the arena with them (xmc_layout_present), and all of them in one of
- * the largest size. */
+/* Checks that the header has as many pages as the arena's size gives: those present lie inside the arena (xmc_layout_present), and all
+ * of them inside an arena of the largest size. */
 static int sizes_are_right(const xmcHeap *h) {
   return h->bytes <= h->max_bytes && xmc_layout_present(h, h->max_bytes) == h->pages &&
          h->present == xmc_layout_present(h, h->bytes) && present_is_enough(h) &&
@@ -245,13 +248,13 @@ int xmc_layout_is_consistent(const xmcHeap *h) {
 
 int xmc_layout_has_fifos(const xmcHeap *h, long long property) {
   uint32_t cls;
-  if (property < 0) /* by the device; at least one FIFO, so that the heap is no unbuffered one */
+  if (property < 0) /* the device decided; at least one FIFO, because the heap is not unbuffered */
     return property == -1 && h->slots > 0;
   if (property > XMC_MAX_SLOTS || h->slots != (property + 63) / 64 * 64 || h->own)
     return 0;
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
     uint32_t count = xmc_fifos_count(h->fifo_table[cls]);
-    if (count != property && (count || cls < XMC_PARKED_SLABS)) /* on GPUs parked slabs have none */
+    if (count != property && (count || cls < XMC_PARKED_SLABS)) /* on GPUs parked slabs have no FIFOs */
       return 0;
   }
   return 1;

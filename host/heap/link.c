@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs that are linked with the device library, which is compiled here as an object of its own. */
+/* xmcLinkProgram: compiles the device library as an object of its own, and links programs with it. */
 #include "internal.h"
 #include <stdio.h>
 #include <string.h>
@@ -22,8 +22,8 @@ static cl_int xmc_compile(xmc_heap heap, const char *source, cl_program *object)
   return status;
 }
 
-/* Was the program made of an intermediate language? PoCL links such objects with objects of OpenCL C without complaint, and calls
- * between them never return, since the two have different calling conventions. */
+/* True if the program was created from an intermediate language. PoCL links such objects with objects of OpenCL C without an error, but
+ * calls between them never return, because the two have different calling conventions. */
 static int xmc_is_il(cl_program program) {
   size_t bytes = 0;
   return clGetProgramInfo(program, CL_PROGRAM_IL, 0, NULL, &bytes) == CL_SUCCESS && bytes > 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Map and unmap, and who may touch the arena when.
+/* Map and unmap, and the rules which thread may access the arena when.
  *
  *   xmcMapHeap, xmcUnmapHeap, xmcResetHeap, xmcSaveHeap, inspectors   hold the heap's lock: one at a time
- *   host calls                                                        hold no lock; go in by the gate and are counted
+ *   host calls                                                        hold no lock; enter the gate and are counted
  *
- * The gate is closed before the arena is taken from host calls, by an unmap or for a reset. A call counts itself and then
- * looks for the arena; the thread that closes the gate takes the arena away and then looks at the counts. All four are
- * sequentially consistent, so either the call finds no arena or the other thread finds the call and waits for its end. Calls
- * wait for nobody, so their end comes.
+ * An unmap, a reset and a growth close the gate before they use the arena. A call counts itself and then loads the arena's address; the
+ * thread that closes the gate sets that address to NULL and then loads the counts. All four accesses are sequentially consistent, so
+ * either the call finds no arena, or the other thread finds the call counted and waits for its end. Calls wait for no other thread, so
+ * each of them ends.
  */
 #include "internal.h"
 #include <sched.h>
@@ -17,7 +17,7 @@
 cl_int xmc_lock_heap(xmc_heap heap, cl_command_queue *queue) {
   cl_int status = xmc_arena_queue(heap, *queue, queue);
   if (status == CL_SUCCESS)
-    status = clFinish(*queue); /* what is in the queue may depend on a thread that waits for the lock */
+    status = clFinish(*queue); /* its commands may depend on a thread that waits for the lock */
   if (status == CL_SUCCESS)
     pthread_mutex_lock(&heap->lock);
   return status;
@@ -61,7 +61,7 @@ xmcHeap *xmc_gate_close(xmc_gate *gate) {
 
 /* ---- map and unmap ---- */
 
-/* The header must be the heap's before code that believes it may run on it. */
+/* Maps the arena and opens the gate. The header is checked first, because host calls rely on it. */
 static cl_int xmc_map_now(xmc_heap heap, cl_command_queue queue) {
   xmcHeap *arena = NULL;
   cl_int status = xmc_arena_map(heap, queue, &arena);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What an arena lies in: a buffer or an SVM allocation.
+/* The memory of an arena: a buffer or an SVM allocation.
  *
  * Releasing a heap with work queued. OpenCL keeps a buffer until the commands that use it have ended, but
- * clSVMFree frees at once. So an SVM arena is passed to kernels as a buffer made of the SVM pointer
- * (CL_MEM_USE_HOST_PTR), where the probe found that kernels see it at the same address; OpenCL tracks that
- * buffer's use, and after its end the SVM memory is freed. Where they do not, kernels get the SVM
- * pointer itself, and XMC_HEAP_DEFERRED_RELEASE says so.
+ * clSVMFree frees at once. So if the probe found that kernels see a buffer made of an SVM pointer (CL_MEM_USE_HOST_PTR) at the
+ * same address, an SVM arena is passed to kernels as such a buffer; OpenCL tracks the buffer's use, and the SVM memory is freed
+ * after the buffer's end. Otherwise kernels get the SVM pointer itself, and the info XMC_HEAP_DEFERRED_RELEASE is CL_FALSE.
  *
- * Growing without a move. The memory of a heap that can grow is as large as the heap can get where the part that is not
- * used yet costs addresses only: fine-grained SVM on CPU devices, which is pages of the operating system that nobody has
- * touched. Elsewhere a heap that grows moves to another allocation (grow.c).
+ * Growing without a move. In fine-grained SVM on CPU devices the unused part of an allocation costs addresses only, because
+ * the operating system gives memory to a page when it is first accessed. There a heap that can grow gets an allocation of its largest
+ * size at once. Elsewhere a heap that grows moves to another allocation (grow.c).
  */
 #include "internal.h"
 #include <stdlib.h>
@@ -20,8 +19,8 @@ typedef struct xmc_svm_owner {
   struct xmc_svm_owner *next;
 } xmc_svm_owner;
 
-/* SVM arenas whose buffers are gone, and with them all commands on them. They are freed by the thread that creates or
- * releases a heap next: a callback, on whatever thread of the OpenCL implementation, is no place for that. */
+/* SVM arenas whose buffers were destroyed, so that no command uses them any more. The next thread that creates or releases a heap
+ * frees them, because a callback, which runs on a thread of the OpenCL implementation, must not. */
 static pthread_mutex_t xmc_unused_lock = PTHREAD_MUTEX_INITIALIZER;
 static xmc_svm_owner *xmc_unused;
 
@@ -48,7 +47,7 @@ void xmc_memory_free_unused(void) {
   }
 }
 
-/* A buffer over the SVM allocation, whose end lets that be freed */
+/* Makes a buffer of the SVM allocation. The allocation is freed after the buffer was destroyed. */
 static cl_int xmc_alias_svm(cl_context context, xmc_memory *memory) {
   xmc_svm_owner *owner = malloc(sizeof *owner);
   cl_int status;
@@ -75,8 +74,8 @@ static cl_int xmc_alias_svm(cl_context context, xmc_memory *memory) {
   return status;
 }
 
-/* How often clSVMAlloc may return NULL before that counts as a lack of memory. NVIDIA's (driver 580, an H200) does so now and then for
- * fine-grained memory while other threads use the context, although memory is free, and the next call succeeds. */
+/* The number of calls of clSVMAlloc that return NULL before the library reports a lack of memory. NVIDIA's driver (580, an H200) sometimes
+ * returns NULL for fine-grained memory while other threads use the context, although memory is free; the next call succeeds. */
 enum { XMC_SVM_TRIES = 4 };
 
 static cl_int xmc_create_svm(xmc_heap heap, xmc_u64 bytes, xmc_memory *memory) {
@@ -115,7 +114,7 @@ cl_int xmc_memory_create(xmc_heap heap, xmc_u64 bytes, xmc_u64 most, xmc_memory 
 
 void xmc_memory_release(cl_context context, xmc_memory *memory) {
   if (memory->buffer)
-    clReleaseMemObject(memory->buffer); /* the SVM memory goes after its alias */
+    clReleaseMemObject(memory->buffer); /* SVM memory is freed after its buffer */
   else if (memory->svm)
     clSVMFree(context, memory->svm);
   *memory = (xmc_memory){NULL, NULL, 0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs: made of a user's source and the library's (source.c), and built. */
+/* Creates programs from a user's source and the library's (source.c), and builds programs. */
 #include "internal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ cleanup:
   return program;
 }
 
-/* The build log's beginning */
+/* Copies the beginning of the build log, as much as fits. */
 static void xmc_build_log(cl_program program, cl_device_id device, char *log, size_t log_bytes) {
   size_t bytes = 0;
   char *whole = NULL;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The properties of a heap, and what follows from them and the device: the arena's plan, and which sizes it can
- * have. */
+/* The properties of a heap, and what follows from them and the device: the arena's layout, and the sizes that it can have. */
 #include "internal.h"
 #include "layout.h"
 
@@ -63,9 +62,9 @@ cl_int xmc_read_properties(const xmc_heap_properties *properties, const xmc_imag
       return CL_INVALID_PROPERTY;
   }
   if (image && !settings->max_bytes && image->header->bytes == image->header->max_bytes)
-    settings->max_bytes = own.max_bytes; /* 0: the heap's size */
+    settings->max_bytes = own.max_bytes; /* 0 stands for the heap's size */
   if (image && !settings->trace_records)
-    settings->trace_every = own.trace_every; /* of no trace */
+    settings->trace_every = own.trace_every; /* has no meaning without a trace */
   if (image && (own.coalescing != settings->coalescing || own.fifos != settings->fifos ||
                 own.fifo_start != settings->fifo_start || own.debug != settings->debug ||
                 own.max_bytes != settings->max_bytes || own.trace_records != settings->trace_records ||
@@ -83,13 +82,13 @@ cl_int xmc_check_backing(const xmc_probe *probe, const xmc_settings *settings) {
   return probe->svm & any ? CL_SUCCESS : XMC_SVM_UNAVAILABLE;
 }
 
-/* FIFOs a class by default: one for each sub-group that can be resident; CPU devices run a work-group on
- * each unit, and some more slots keep neighbours apart. */
+/* Returns the default number of FIFOs for each class: one for each sub-group that can be resident. A CPU device runs a work-group on
+ * each unit; it gets more slots than that, so that fewer work-items share one. */
 static xmc_u32 xmc_default_fifos(const xmc_probe *probe) {
   return probe->gpu ? probe->units * 64u : (4u * probe->units + 63u) / 64u * 64u;
 }
 
-/* Is there room for the tables and the least number of pages? */
+/* Lays out the arena in `header`. Returns 1, or 0 if there is no room for the tables and the least number of pages. */
 static int xmc_fits(const xmc_probe *probe, const xmc_settings *settings, uint64_t bytes, xmcHeap *header) {
   xmc_layout_request request = {0};
   int by_device = settings->fifos == XMC_FIFOS_DEFAULT;
@@ -117,8 +116,8 @@ cl_int xmc_plan(const xmc_probe *probe, const xmc_settings *settings, uint64_t b
   return CL_SUCCESS;
 }
 
-/* The fewest bytes that fit, by halving: what fits goes on fitting with more. That may be more than the largest size that was
- * asked for, which then has no room for its own tables. */
+/* Returns the fewest bytes that fit, by bisection, because any larger size fits as well. The result may be more than XMC_HEAP_MAX_BYTES, if
+ * a heap of that size has no room for its own tables. */
 static uint64_t xmc_least(const xmc_probe *probe, const xmc_settings *settings) {
   uint64_t too_few = 0, enough = 1u << 16, middle;
   xmcHeap header;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Regions as the host sees them: which there are, and the pages of each. Chunks tell by their room words whose they are. */
+/* The live regions of a heap and the pages of each, for the host. The tag of a chunk's room word tells its region. */
 #include "regions.h"
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@ static int by_tag(const void *a, const void *b) {
   return x->tag != y->tag ? (x->tag < y->tag ? -1 : 1) : (x->page > y->page) - (x->page < y->page);
 }
 
-/* Writes the headers of all regions, if `to` is not NULL; returns how many there are. */
+/* Returns the number of header chunks; writes an entry for each, if `to` is not NULL. */
 static size_t read_headers(xmcHeap *meta, xmc_region_sum *to) {
   size_t count = 0;
   xmc_u32 page;

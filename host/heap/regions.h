@@ -5,16 +5,16 @@
 #include "inspect/walk.h"
 
 typedef struct xmc_region_sum {
-  xmc_u32 tag;    /* the generation in its handle */
-  xmc_u32 page;   /* of its header */
-  xmc_u32 chunks; /* runs of pages, the header's one among them */
-  xmc_u64 pages;  /* of all chunks */
+  xmc_u32 tag;    /* the generation in the region's handle */
+  xmc_u32 page;   /* first page of its header chunk */
+  xmc_u32 chunks; /* number of its chunks, including the header chunk */
+  xmc_u64 pages;  /* pages of all these chunks */
 } xmc_region_sum;
 
-/* All live regions by ascending tags, malloc'ed; of several with one tag, which damage only can bring about, the one at the
- * lowest page. 0: no host memory. */
+/* *regions gets all live regions by ascending tags, malloc'ed. Only damage can give several regions one tag; the chunks then count for
+ * the region at the lowest page. Returns 1, or 0 if there is no host memory. */
 int xmc_regions_read(xmcHeap *meta, xmc_region_sum **regions, size_t *count);
 
-/* The one with this tag; NULL: there is none */
+/* Returns the region with this tag, or NULL. */
 xmc_region_sum *xmc_region_of_tag(xmc_region_sum *regions, size_t count, xmc_u32 tag);
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The embedded device library in a user's source.
+/* Inserts the embedded device library into a user's source.
  *
- * `#include "xmalloc.cl"` would need an include path; here the library's text takes the place of each such
- * line, likewise for "xmalloc_default.cl" and "xmalloc_std.h", which include it, and `#line` puts the user's
- * numbers right again. Where the user has no such line the library goes in front. The library guards itself,
- * so several are as harmless as with a real include, and so is one that a header of the user's adds, found by -I.
+ * `#include "xmalloc.cl"` would need an include path. Here the library's text replaces each such line, and each include of
+ * "xmalloc_default.cl" and "xmalloc_std.h", which include it; a `#line` behind it restores the user's line numbers. If the user
+ * has no such line, the library is put in front. The library has an include guard, so several includes are as harmless as real
+ * ones, and so is an include in a header of the user's that the compiler finds by -I.
  *
- * A line is read as the compiler reads it: a backslash at its end joins the next one to it, and a comment, over
- * however many lines, is a space. What is no include of ours stays as it was, to the byte.
+ * A line is read as the compiler reads it: a backslash at its end joins the next line to it, and a comment of any number of
+ * lines is a space. All other text stays as it was, to the byte.
  */
 #include "internal.h"
 #include <ctype.h>
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Text that grows; after a failed allocation nothing more is added. */
+/* A text that grows. After a failed allocation `failed` is 1, and nothing more is added. */
 typedef struct xmc_text {
   char *at;
   size_t used, room;
@@ -42,24 +42,24 @@ static void xmc_text_add(xmc_text *text, const char *from, size_t n) {
 
 /* ---- lines ---- */
 
-/* The bytes of a line's end at p, before `end`: of \n, \r\n or \r; 0 elsewhere */
+/* Returns the bytes of the line end at p, which is \n, \r\n or \r, or 0 if p is not at a line end. */
 static size_t xmc_newline(const char *p, const char *end) {
   if (p < end && *p == '\r')
     return p + 1 < end && p[1] == '\n' ? 2 : 1;
   return p < end && *p == '\n';
 }
 
-/* Of a backslash that joins the next line to this one, with that line's end; else 0 */
+/* Returns the bytes of a backslash and the line end behind it, which join the next line to this one; else 0. */
 static size_t xmc_splice(const char *p, const char *end) {
   size_t newline = p < end && *p == '\\' ? xmc_newline(p + 1, end) : 0;
   return newline ? newline + 1 : 0;
 }
 
-/* Reads a line as the compiler does: without joints, a space for each comment. Returns where the next one begins, and
- * adds to *lines how many line ends were passed. */
+/* Reads a line as the compiler does: joined lines become one, and each comment a space. Returns where the next line begins, and
+ * adds the number of line ends that were passed to *lines. */
 static const char *xmc_read_line(const char *p, const char *end, xmc_text *line, unsigned long *lines) {
   enum { CODE, TO_LINE_END, COMMENT } where = CODE;
-  char quote = 0, last = 0; /* last: of what the compiler sees, for what takes two characters */
+  char quote = 0, last = 0; /* last: the character before, for comment marks and escapes of two characters */
   line->used = 0;
   xmc_text_add(line, "", 0);
   while (p < end) {
@@ -102,30 +102,30 @@ static const char *xmc_read_line(const char *p, const char *end, xmc_text *line,
 
 /* ---- includes ---- */
 
-/* What can be included, each with all before it */
+/* The files that can be included; each one includes those before it. */
 static const char *const xmc_parts[][2] = {{"xmalloc.cl", xmc_source_library},
                                            {"xmalloc_default.cl", xmc_source_default},
                                            {"xmalloc_std.h", xmc_source_std}};
 enum { XMC_PARTS = sizeof xmc_parts / sizeof *xmc_parts };
 
-/* A program in which one kernel has more places that allocate than XMC_FEW_PLACES, or all together more than XMC_SOME_PLACES, gets
- * XMC_CALLS 1, one with more than XMC_MANY_PLACES gets 2 (arena.h), unless it defines that itself or its options do. NVIDIA's
- * compiler takes far longer for the second place of a kernel than for the first one; to it, places of different kernels are first ones. */
+/* A program with more than XMC_FEW_PLACES places that allocate in one kernel, or more than XMC_SOME_PLACES in all kernels, gets XMC_CALLS
+ * 1; a program with more than XMC_MANY_PLACES gets 2 (arena.h), unless it or its options define XMC_CALLS. NVIDIA's compiler takes
+ * far longer for the second and further places of a kernel than for the first one. */
 enum { XMC_FEW_PLACES = 2, XMC_SOME_PLACES = 8, XMC_MANY_PLACES = 16 };
 
-/* Behind the word that begins here, if one does */
+/* Returns the end of the word that begins at `at`; `at` itself if no word begins there. */
 static const char *xmc_word_end(const char *at) {
   while (isalnum((unsigned char)*at) || *at == '_')
     at++;
   return at;
 }
 
-/* Is the word from `at` to `end` this one? */
+/* True if the text from `at` to `end` is `word`. */
 static int xmc_is_word(const char *at, const char *end, const char *word) {
   return strlen(word) == (size_t)(end - at) && memcmp(at, word, (size_t)(end - at)) == 0;
 }
 
-/* What a line includes, from the first character behind the directive's name; NULL if it is no such directive */
+/* Returns the text behind an include directive's name, which is what the line includes; NULL if the line is no such directive. */
 static const char *xmc_included(const char *line) {
   static const char *const directives[] = {"include", "include_next", "import"};
   const char *name, *behind;
@@ -141,7 +141,8 @@ static const char *xmc_included(const char *line) {
   return NULL;
 }
 
-/* How many parts does "file" or <file> stand for, whatever folder it names? 0: it is something else. */
+/* Returns the number of entries of xmc_parts, from the first on, that "file" or <file> stands for, in any folder; 0 if it is another
+ * file. */
 static int xmc_included_parts(const char *file) {
   const char *close = *file == '"' || *file == '<' ? strchr(file + 1, *file == '"' ? '"' : '>') : NULL;
   int part;
@@ -161,7 +162,7 @@ static void xmc_add_line_number(xmc_text *text, unsigned long line) {
   xmc_text_add(text, back, (size_t)n);
 }
 
-/* `calls`: the program's XMC_CALLS. */
+/* Adds the first `parts` parts of the library. `calls`: the program's XMC_CALLS */
 static void xmc_add_library(xmc_text *text, int parts, int calls, unsigned long next_line) {
   char define[64];
   int part, n = snprintf(define, sizeof define, "#ifndef XMC_CALLS\n#define XMC_CALLS %d\n#endif\n", calls);
@@ -172,8 +173,8 @@ static void xmc_add_library(xmc_text *text, int parts, int calls, unsigned long 
   xmc_add_line_number(text, next_line);
 }
 
-/* In front of an include by a macro, which only the compiler knows: if it finds no such file, the log says what to
- * do. */
+/* Adds a check in front of an include by a macro, whose value only the compiler knows: if the compiler finds no such file, its log says
+ * what to do. */
 static void xmc_add_advice(xmc_text *text, const char *macro, unsigned long line) {
   static const char ask[] = "#ifdef __has_include\n#if !__has_include(";
   static const char advice[] =
@@ -189,7 +190,7 @@ static void xmc_add_advice(xmc_text *text, const char *macro, unsigned long line
   xmc_add_line_number(text, line);
 }
 
-/* Has the word from `at` to `end` "alloc" or "Alloc" in it? */
+/* Returns 1 if the word from `at` to `end` contains "alloc" or "Alloc", else 0. */
 static unsigned xmc_names_allocation(const char *at, const char *end) {
   for (; at + 5 <= end; at++)
     if ((*at == 'a' || *at == 'A') && memcmp(at + 1, "lloc", 4) == 0)
@@ -197,8 +198,8 @@ static unsigned xmc_names_allocation(const char *at, const char *end) {
   return 0;
 }
 
-/* XMC_CALLS for the text, by its places that allocate: names with "alloc" or "Alloc" in them before a parenthesis, other than kernels' own.
- * A kernel goes from the words `kernel` and `void` to the next such two. The text is read as it stands, comments and macros too. */
+/* Returns XMC_CALLS for the text. A place that allocates is a name with "alloc" or "Alloc" in it before a parenthesis, unless it is a
+ * kernel's name. A kernel extends from the words `kernel` and `void` to the next such two. Comments and macros count like other text. */
 static int xmc_calls_for(const char *text) {
   enum { XMC_NO_KERNEL, XMC_KERNEL, XMC_KERNEL_NAME } next = XMC_NO_KERNEL;
   unsigned all = 0, here = 0, most = 0;
@@ -249,10 +250,10 @@ static void xmc_expand_lines(xmc_text *out, const char *source, size_t bytes, in
   free(text.at);
 }
 
-/* A string up to its end, without the byte order mark that some editors put in front */
+/* Adds a string up to its end, without the byte order mark that some editors put in front. */
 static void xmc_add_string(xmc_text *text, const char *string, size_t length) {
   static const char mark[] = "\xef\xbb\xbf";
-  const char *nul = length ? memchr(string, '\0', length) : NULL; /* some count it in */
+  const char *nul = length ? memchr(string, '\0', length) : NULL; /* some callers' lengths include it */
   size_t n = nul ? (size_t)(nul - string) : length ? length : strlen(string);
   size_t skip = n >= sizeof mark - 1 && memcmp(string, mark, sizeof mark - 1) == 0 ? sizeof mark - 1 : 0;
   xmc_text_add(text, string + skip, n - skip);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which version of the library is this? */
+/* xmcGetVersion: the version of the library. */
 #include "internal.h"
 
 cl_uint xmcGetVersion(void) { return XMC_VERSION; }

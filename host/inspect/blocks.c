@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The live blocks of a heap, one by one, and as a report of leaks. */
+/* The live blocks of a heap: a callback for each, and a report of leaks. */
 #include "inspect.h"
 #include "heap/regions.h"
 #include "text.h"
@@ -10,7 +10,7 @@
 
 typedef struct xmc_block_walk {
   xmcHeap *meta;
-  const xmc_debug_block *debug; /* of the next block, or NULL */
+  const xmc_debug_block *debug; /* the header of the next block, or NULL */
   xmc_block_callback callback;
   void *data;
   int stop;
@@ -47,7 +47,7 @@ void xmc_blocks_meta(xmcHeap *meta, const xmc_debug_block *debug, xmc_block_call
   xmc_run run;
   xmc_u32 page;
   xmc_regions_read(meta, &regions,
-                   &count); /* without host memory a region is told with its header's pages only */
+                   &count); /* without host memory a region's bytes are those of its header chunk only */
   for (page = 0; page < meta->present && !walk.stop; page += run.pages) {
     run = xmc_walk_run(meta, page);
     if (run.kind == XMC_RUN_MEMORYBLOCK)
@@ -85,7 +85,7 @@ cl_int xmc_visit_meta(xmc_heap heap, cl_command_queue queue, int blocks, xmc_met
 typedef struct xmc_each {
   xmc_block_callback callback;
   void *data;
-  xmc_block *block; /* what the callback is shown: a struct as large as the caller knows it */
+  xmc_block *block; /* the struct that the callback gets, of the size that the caller stated */
   size_t size;
 } xmc_each;
 
@@ -122,7 +122,7 @@ typedef struct xmc_leaks {
   xmc_u64 class_blocks[XMC_STATS_CLASSES + 2],
       class_bytes[XMC_STATS_CLASSES + 2]; /* the last: Memoryblocks, and regions */
   xmc_block first[XMC_LEAKS_SHOWN];
-  char files[XMC_LEAKS_SHOWN][32]; /* of these: a block is valid during its callback only */
+  char files[XMC_LEAKS_SHOWN][32]; /* copies, because a block is valid only during its callback */
 } xmc_leaks;
 
 static int CL_CALLBACK count_leak(const xmc_block *block, void *data) {

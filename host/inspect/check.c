@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* xmcCheckHeap: every invariant of cl/layout/arena.h, one function a table. */
+/* xmcCheckHeap: every invariant of cl/layout/arena.h, one function for each table. */
 #include "checker.h"
 #include "inspect.h"
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static xmc_u64 word_offset(xmcHeap *meta, xmc_u32 id) {
   return (xmc_u64)((char *)xmc_word_of(meta, id) - (char *)meta);
 }
 
-/* Words that are not in use */
+/* Checks that a state word which is not in use is XMC_WORD_RETIRED. */
 static void check_retired(xmc_checker *c, xmc_u32 id) {
   xmc_u64 word = *xmc_word_of(c->meta, id);
   if (word != XMC_WORD_RETIRED)
@@ -30,7 +30,7 @@ static void check_retired(xmc_checker *c, xmc_u32 id) {
                        "state word %d is 0x%llx, but nothing uses it", id, (unsigned long long)word);
 }
 
-/* Those of a page, but for some rows, and its slab's where `slab` is not 0 */
+/* Checks that a page's state words are not in use, except those of `rows` (a bit for each row); if `slab` is not 0, the slab's as well. */
 static void check_others(xmc_checker *c, xmc_u32 page, xmc_u32 rows, int slab) {
   xmc_u32 row;
   for (row = 0; row < 32u; row++)
@@ -100,8 +100,8 @@ static void check_slab(xmc_checker *c, const xmc_run *run) {
   check_others(c, run->page, used, 0);
 }
 
-/* The entry of a free page, by which a bad free goes: none, or what the last use of the page left there, whose state
- * word is retired. */
+/* True if the entry of a free page, which a bad free follows, is none, or the one that the last use of the page left there and whose
+ * state word is retired. */
 static int is_left(xmcHeap *meta, xmc_u32 page) {
   xmc_u64 entry = *xmc_page_entry(meta, page), first;
   xmc_u32 cls = xmc_map_class(entry), back = xmc_map_back(entry), row = xmc_map_place(entry);
@@ -115,7 +115,8 @@ static int is_left(xmcHeap *meta, xmc_u32 page) {
     if (!xmc_run_fits(meta, cls, page - back, order) || back >> order ||
         *xmc_word_of(meta, xmc_run_id(page - back, order)) != XMC_WORD_RETIRED)
       return 0;
-    /* The page where the run began says so, or what was there since; not that nothing was, or a slab of 32 places (xmc_runs_forget). */
+    /* The run's first page was in use, so it has an entry, of the run or of a later use. A slab of 32 places there, which is of class 0,
+     * would have removed this page's entry (xmc_runs_forget). */
     first = *xmc_page_entry(meta, page - back);
     if (back && (first == XMC_MAP_NONE || xmc_map_class(first) == 0))
       return 0;
@@ -126,7 +127,7 @@ static int is_left(xmcHeap *meta, xmc_u32 page) {
   return entry == ((xmc_u64)xmc_class_inverse(cls) << 32 | XMC_MAP(cls, back, row, blocks));
 }
 
-/* A Memoryblock or chunk: the entries of its pages, and its state word */
+/* Checks the entries of a Memoryblock's or chunk's pages, and its state word. */
 static void check_pages(xmc_checker *c, const xmc_run *run) {
   xmc_u32 i;
   check_entry(c, run->page, XMC_MAP(run->cls, 0, 0, 0), 0);
@@ -137,7 +138,7 @@ static void check_pages(xmc_checker *c, const xmc_run *run) {
                        "Memoryblock at page %u: word 0x%llx", run->page, (unsigned long long)run->word);
 }
 
-/* A chunk's room word: a live region's, and no more room than the chunk has. Two regions have two tags. */
+/* Checks that a chunk's room word has the tag of a live region and no more room than the chunk, and that two regions do not share a tag. */
 static void check_chunk(xmc_checker *c, const xmc_run *run) {
   xmc_u64 *word = xmc_room_of(c->meta, run->page), offset = (xmc_u64)((char *)word - (char *)c->meta);
   const xmc_region_sum *region = xmc_region_of_tag(c->regions, c->region_count, xmc_room_tag(*word));
@@ -193,8 +194,8 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
   check_used_pages(c, run);
 }
 
-/* Words of no page: those between the slabs' and the Superblocks', in the last span behind the last page, and of pages that
- * are not present. Nothing may lead there, and what it led to would be retired. */
+/* Checks that state words which belong to no present page are retired, and that pages which are not present have no entry: the words
+ * between the slabs' and the Superblocks', those behind the last page in the last span, and those of pages that are not present. */
 static void check_nobodys(xmc_checker *c) {
   xmc_u32 i;
   for (i = 1; i < XMC_SLAB_WORDS; i++)
@@ -237,9 +238,9 @@ static int CL_CALLBACK check_zones(const xmc_block *plain, void *data) {
   xmc_debug_block block;
   xmc_u64 at;
   if (plain->size_class == XMC_BLOCK_OF_REGION)
-    return 0; /* its blocks are checked when it is freed or reset */
+    return 0; /* a region's blocks are checked when it is freed or reset */
   if (!xmc_debug_look(walk->window, meta, plain->ref, plain->usable, &block)) {
-    /* one that lanes share by compartments has other headers */
+    /* a block that lanes share by compartments has other headers */
     int shared = meta->coalescing == XMC_COALESCE_COMPARTMENT && walk->window->heap->probe.simt;
     if (walk->window->status == CL_SUCCESS && !shared)
       xmc_report_problem(walk->checker, XMC_PROBLEM_RED_ZONE, plain->ref,
@@ -253,7 +254,7 @@ static int CL_CALLBACK check_zones(const xmc_block *plain, void *data) {
   return walk->window->status != CL_SUCCESS;
 }
 
-/* Of all live blocks; the metadata must be right. */
+/* Checks the red zones of all live blocks. The metadata must have passed all other checks. */
 static cl_int check_red_zones(xmc_checker *c, xmc_heap heap, cl_command_queue queue) {
   xmc_window window;
   xmc_zone_walk walk = {c, &window};
@@ -265,7 +266,7 @@ static cl_int check_red_zones(xmc_checker *c, xmc_heap heap, cl_command_queue qu
   return c->report->problems ? XMC_HEAP_CORRUPT : CL_SUCCESS;
 }
 
-/* The caller has the heap's lock. */
+/* The caller must hold the heap's lock. */
 static cl_int check_heap(xmc_checker *c, xmc_heap heap, cl_command_queue queue) {
   int intact = 0;
   cl_int status = xmc_walk_open(heap, queue, &c->meta, &intact);

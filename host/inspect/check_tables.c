@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* xmcCheckHeap: the tables that say where to look: FIFOs, own places, bitmaps, the span index.
+/* xmcCheckHeap: the tables by which calls find Superblocks and pages: FIFOs, own places, bitmaps, the span index.
  *
- * The calls follow what stands there without a check of their own, so each value must lead into the tables. An id
- * may be an old one, whose Superblock was retired or is another one by now: the state word tells.
+ * The calls follow these values without a check of their own, so each value must lead into the tables. An id
+ * may be out of date: its Superblock may be retired, or the word may be in use for another one; the state word tells.
  */
 #include "checker.h"
 
 /* ---- FIFOs ---- */
 
-/* 1 if a Superblock (or slab) of this class can have this id. */
+/* Returns 1 if a Superblock (or slab) of this class can have this id, else 0. */
 static int is_id(xmcHeap *meta, xmc_u32 cls, xmc_u32 id) {
   xmc_u32 page = xmc_any_page(id);
   if (page >= meta->present)
@@ -31,14 +31,14 @@ static int check_payload(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offs
   return payload != XMC_NONE;
 }
 
-/* A FIFO leads to a Superblock of its own class only. */
+/* Notes in c->in_fifo that a FIFO holds this id, if the Superblock is of the FIFO's class. */
 static void remember(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offset, xmc_u32 payload) {
   xmc_u32 n = xmc_word_number(c->meta, payload);
   if (check_payload(c, cls, slot, offset, payload) && xmc_word_class(*xmc_word_of(c->meta, payload)) == cls)
     c->in_fifo[n >> 3] |= (unsigned char)(1u << (n & 7u));
 }
 
-/* The messages from head to tail, which the calls take. */
+/* Checks the messages from head to tail, which calls dequeue. */
 static void check_ring(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offset, const xmc_fifo *fifo) {
   xmc_u32 tail = xmc_message_number(fifo->tail), n;
   for (n = fifo->head; n != tail + 1u; n++) {
@@ -51,7 +51,7 @@ static void check_ring(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offset
   }
 }
 
-/* Old messages keep their numbers: an enqueue goes by them. The tail may have been copied to its place already. */
+/* Checks that old messages have kept their numbers, because an enqueue relies on them. The tail may be copied to its place already. */
 static void check_old_messages(xmc_checker *c, xmc_u32 cls, xmc_u32 slot, xmc_u64 offset,
                                const xmc_fifo *fifo) {
   xmc_u32 tail = xmc_message_number(fifo->tail), n;
@@ -104,7 +104,7 @@ static void check_levels(xmc_checker *c, const char *name, xmc_u32 map) {
     if (items % 64u && words[items / 64u] >> items % 64u)
       xmc_report_problem(c, XMC_PROBLEM_BITMAP, xmc_heap_bitmap(c->meta, map, level) + items / 64u * 8u,
                          "%s bitmap: level %u has bits for what does not exist", name, level);
-    items = (items + 63u) / 64u; /* of the next level: words of this one */
+    items = (items + 63u) / 64u; /* items of the next level are the words of this one */
     for (w = 0; level + 1u < XMC_BITMAP_LEVELS && w < items; w++)
       if (words[w] && !(*xmc_bitmap_word(c->meta, map, level + 1u, w) >> (w & 63u) & 1u))
         xmc_report_problem(c, XMC_PROBLEM_BITMAP, xmc_heap_bitmap(c->meta, map, level + 1u) + w / 64u * 8u,
@@ -112,7 +112,7 @@ static void check_levels(xmc_checker *c, const char *name, xmc_u32 map) {
   }
 }
 
-/* Bits for FIFOs and pages that a class does not have */
+/* Checks that no bit is set for FIFOs and pages that a class does not have. */
 static void check_classes(xmc_checker *c) {
   xmc_u32 pages = c->meta->spans * XMC_SPAN_PAGES, cls, i;
   for (cls = 0; cls < XMC_ALL_CLASSES; cls++) {
@@ -154,8 +154,8 @@ static void check_span(xmc_checker *c, xmc_u32 span) {
   }
 }
 
-/* Bytes for spans that are not present, and the bit that stands for no length. What a level knows, rightly or not, the next
- * one knows as well: who adds a run that is known already leaves that one as it is. */
+/* Checks that no bit is set for spans that are not present, nor the bit 0x80, which stands for no length; and that each bit of a level,
+ * even if out of date, is set in the next level, because a call that adds a run whose bit is set already does not change that level. */
 static void check_index(xmc_checker *c) {
   xmc_u32 k, i, bytes, all, above;
   for (k = 0; k < XMC_INDEX_LEVELS; k++) {

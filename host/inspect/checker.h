@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of xmcCheckHeap share: check.c and check_tables.c. */
+/* Declarations that the files of xmcCheckHeap share: check.c and check_tables.c. */
 #ifndef XMC_CHECKER_H
 #define XMC_CHECKER_H
 #include "heap/regions.h"
@@ -7,12 +7,12 @@
 typedef struct xmc_checker {
   xmcHeap *meta;
   xmc_heap_report *report;
-  unsigned char *in_fifo;  /* one bit a state word: some FIFO of its class holds its id */
-  xmc_region_sum *regions; /* by their tags */
+  unsigned char *in_fifo;  /* a bit for each state word: 1 if a FIFO of its class holds its id */
+  xmc_region_sum *regions; /* sorted by tags */
   size_t region_count;
 } xmc_checker;
 
-/* Counts a problem; the first one is described in the report. `offset`: where in the arena it is. */
+/* Counts a problem. The report describes the first one. `offset`: its place in the arena, in bytes */
 void xmc_report_problem(xmc_checker *c, xmc_problem code, cl_ulong offset, const char *format, ...);
 
 /* All state words are numbered from the last slab's on. */
@@ -27,6 +27,6 @@ static inline xmc_u64 xmc_span_offset(xmcHeap *meta, xmc_u32 span) {
   return (xmc_u64)((char *)xmc_span_word(meta, span) - (char *)meta);
 }
 
-/* check_tables.c: the tables that say where to look. Sets c->in_fifo. */
+/* check_tables.c: checks FIFOs, own places, bitmaps and the span index. Sets c->in_fifo. */
 void xmc_check_tables(xmc_checker *c);
 #endif

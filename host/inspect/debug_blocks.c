@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Live blocks of debug heaps as the host sees them: headers, call sites, red zones (cl/calls/debug.cl). */
+/* Live blocks of debug heaps, read by the host: headers, call sites, red zones (cl/calls/debug.cl). */
 #include "inspect.h"
 #include "../../cl/calls/debug_header.h"
 #include <stdlib.h>
@@ -13,8 +13,8 @@ void xmc_window_open(xmc_window *window, xmc_heap heap, cl_command_queue queue) 
 
 void xmc_window_close(xmc_window *window) { free(window->at); }
 
-/* The arena from `offset` on; *bytes is how much is wanted, and then how much of it is there. NULL: see
- * status. */
+/* Returns the arena's bytes from `offset` on. *bytes is the number wanted, and gets the number that is there, at least 16 or all. Returns
+ * NULL if they lie outside of the arena, or after an error, which is in window->status. */
 static const unsigned char *window_at(xmc_window *window, xmc_u64 offset, xmc_u64 *bytes) {
   xmc_u64 end = window->heap->header.bytes, least = *bytes < 16u ? *bytes : 16u;
   if (window->status != CL_SUCCESS || offset > end || *bytes > end - offset)
@@ -89,7 +89,7 @@ cl_int xmc_debug_read(xmc_heap heap, cl_command_queue queue, xmcHeap *meta, xmc_
   return reader.window.status;
 }
 
-/* What xmcCreateProgramWithSource calls a user's source is the one name of a file the host knows; host calls have none. */
+/* A site holds a hash of its file's name. The host knows two names: that of a source for xmcCreateProgramWithSource, and host calls'. */
 const char *xmc_debug_file(xmc_u32 site, char *name) {
   if (site == 0)
     return NULL;
@@ -101,7 +101,7 @@ const char *xmc_debug_file(xmc_u32 site, char *name) {
   return name;
 }
 
-/* Where in [from, to) something else than red zone stands; `to`: nowhere */
+/* Returns the first place in [from, to) whose byte is not the red zone's; `to` if there is none. */
 static xmc_u64 first_overwritten(xmc_window *window, xmc_u64 from, xmc_u64 to) {
   while (from < to) {
     xmc_u64 bytes = to - from, i;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The figures of a heap map: cells of equal size, each with what its pages are used for.
+/* The figures of a heap map: cells of equal size, each with the use of its pages.
  *
  *   live(cell) <= sum of claimed(cell, group) <= bytes of the cell
  *
- * A run of pages is spread over the cells it touches, its live bytes evenly.
+ * A run of pages is spread over the cells that it overlaps, and its live bytes evenly over its pages.
  */
 #include "inspect.h"
 #include <string.h>
 
-/* Size classes by doublings: up to 64 B, 128 B, 256 B … 8 KiB */
+/* Returns the group of a size class. Groups go by doublings: up to 64 B, 128 B, 256 B … 8 KiB */
 static xmc_u32 group_of(xmc_u32 cls) { return cls < 4u ? 0u : cls < 8u ? 1u : 2u + (cls - 8u) / 4u; }
 
 static void count_live(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 word, xmc_u64 offset) {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* A heap map as SVG.
  *
- *   title; a sentence: how much is used, how the free room is cut up
+ *   title; a sentence: how much is used, and into how many pieces the free pages are divided
  *   bar: blocks | blocks of whole pages (Memoryblocks) | regions, if any | free blocks beside live ones |
- *        pages in use without a live one | free pages | metadata; a mark where the pages that were ever in use would end
+ *        pages in use without a live block | free pages | metadata; a mark at the bytes of pages that were ever in use
  *   cells, 64 a row, the lowest address at the top left:       legend: colour, sizes, live blocks, bytes
- *     colour    the size classes that most of it is used for
+ *     colour    the group of size classes to which most of its pages belong
  *     filled    from the bottom: live blocks; pale above that:  free runs by length
  *               free blocks of Superblocks; grey: free pages
  *
- * Neighbours in a row that look the same are one rectangle, and all of one colour are one path, so that the
+ * Neighbours in a row that look the same are one rectangle, and all rectangles of one colour are one path, so that the
  * file stays small; the lines between cells are drawn over them.
  *
- * Several maps may stand in one HTML page, whose styles are shared: so no element has an id, all classes begin with
+ * One HTML page may hold several maps, which share their styles: so no element has an id, all classes begin with
  * xmc-, and the rules are the same in every map. Colours are attributes, which programs without CSS know, too; the
- * rules change them where the reader prefers dark pages.
+ * rules change them if the reader prefers dark pages.
  */
 #include "inspect.h"
 #include "text.h"
@@ -124,8 +124,8 @@ static void write_bar(const xmc_map *map, FILE *file) {
 
 /* ---- the cells ---- */
 
-/* The group that most of a cell's pages belong to; XMC_MAP_GROUPS: none is in use. *height: how much of it is
- * live (1), or in use (0), in pixels. */
+/* Returns the group to which most of a cell's pages belong; XMC_MAP_GROUPS if none is in use. *height gets the height, in pixels, of
+ * the part of the cell that is live (if `live` is 1) or in use (if it is 0). */
 static xmc_u32 look(const xmc_map *map, xmc_u32 i, int live, int *height) {
   const xmc_map_cell *cell = &map->cell[i];
   xmc_u64 most = 0, all = 0, bytes;
@@ -144,7 +144,7 @@ static xmc_u32 look(const xmc_map *map, xmc_u32 i, int live, int *height) {
   return group;
 }
 
-/* One path: all cells of a group, filled as far as they are live, or in use. */
+/* Writes one path: all cells of a group, filled as far as they are live (if `live` is 1) or in use. */
 static void write_group(const xmc_map *map, FILE *file, xmc_u32 group, int live) {
   char blocks[XMC_TEXT_BYTES], size[XMC_TEXT_BYTES], pages[XMC_TEXT_BYTES];
   xmc_u32 i, n;
@@ -175,7 +175,7 @@ static void write_begins(const xmc_map *map, FILE *file) {
   fprintf(file, "\"/>\n");
 }
 
-/* Whole rows, then the rest of the last one */
+/* Writes the area of all cells: whole rows, then the cells of the last row. */
 static void write_area(const xmc_map *map, FILE *file) {
   int rows = (int)(map->cells / COLUMNS), rest = (int)(map->cells % COLUMNS);
   char size[XMC_TEXT_BYTES];
@@ -186,7 +186,7 @@ static void write_area(const xmc_map *map, FILE *file) {
   fprintf(file, "\"><title>free pages: %s</title></path>\n", xmc_text_size(size, map->free_pages_bytes));
 }
 
-/* The lines between the cells, and at each fourth row how far it is from the first page */
+/* Writes the lines between the cells, and at each fourth row its distance from the first page. */
 static void write_grid(const xmc_map *map, FILE *file) {
   int rows = (int)((map->cells + COLUMNS - 1) / COLUMNS), i;
   char size[XMC_TEXT_BYTES];
@@ -251,7 +251,7 @@ static int write_legend(const xmc_map *map, FILE *file) {
   return y;
 }
 
-/* Free runs: how much of the free room lies in pieces of which length */
+/* Writes the bars of free runs: bytes of free pages by the length of their run. */
 static void write_runs(const xmc_map *map, FILE *file, int y) {
   char a[XMC_TEXT_BYTES], b[XMC_TEXT_BYTES];
   xmc_u32 i, last = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a heap holds, as text: statistics, leaks, the map and the trace, to a stream or to memory. */
+/* Texts about a heap: statistics, leaks, the map and the trace, to a stream or to memory. */
 #include "inspect.h"
 #include "memory_stream.h"
 #include "trace/trace.h"

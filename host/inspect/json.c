@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Statistics as JSON: the fields of xmc_heap_stats under their names, and the size classes in use. Most readers of JSON
  * hold numbers as doubles, exact up to 2^53. Fields that can be any 64-bit number are strings: references in hexadecimal, the
- * size that somebody asked for in decimal.
+ * size of a failed request in decimal.
  */
 #include "inspect.h"
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* open_memstream where the C library has it (POSIX), and a temporary file elsewhere. */
+/* Uses open_memstream if the C library has it (POSIX), else a temporary file. */
 #include "memory_stream.h"
 #include <stdlib.h>
 

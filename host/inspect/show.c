@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* XMC_SHOW=stats,leaks,errors: what the release of a heap prints about it to stderr. */
+/* XMC_SHOW=stats,leaks,errors: texts that the release of a heap prints to stderr. */
 #include "inspect.h"
 #include "memory_stream.h"
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 enum { SHOW_STATS = 1, SHOW_LEAKS = 2, SHOW_ERRORS = 4 };
 
-/* The words of XMC_SHOW that name something, and a hint at those that do not */
+/* Returns a bit for each known word of XMC_SHOW, and prints a hint for each other word. */
 static int parse_show(const char *words, FILE *file) {
   static const char *const names[] = {"stats", "leaks", "errors"};
   int show = 0;
@@ -56,6 +56,6 @@ void xmc_show_at_release(xmc_heap heap) {
   if (status != CL_SUCCESS)
     fprintf(stream.file, "XMalloc: %s\n", xmcErrorString(status));
   if (xmc_memory_stream_close(&stream))
-    fputs(stream.text, stderr); /* all at once: other threads may write there, too */
+    fputs(stream.text, stderr); /* in one call, because other threads may write there, too */
   free(stream.text);
 }

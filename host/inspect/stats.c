@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* xmcGetHeapStats: what a walk through the arena finds. The kernels count nothing but failures. */
+/* xmcGetHeapStats: figures from a walk through the metadata. The kernels count failures only. */
 #include "walk.h"
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void add_superblock(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 w
   stats->free_block_bytes += (cl_ulong)unused * bytes;
 }
 
-/* Places of a slab that hold no Superblock are free, too. */
+/* Adds the places of a slab that hold no Superblock to the free bytes. */
 static void add_slab(xmcHeap *meta, xmc_heap_stats *stats, const xmc_run *run) {
   xmc_u32 blocks = xmc_class_blocks(run->cls, 1), slots = (blocks + 31u) / 32u, j;
   for (j = 0; j < slots; j++) {
@@ -30,7 +30,7 @@ static void add_slab(xmcHeap *meta, xmc_heap_stats *stats, const xmc_run *run) {
   }
 }
 
-/* Can the last resort take back all pages of this run, because no block of it is live? */
+/* True if the run is free, or if the last resort can take back all its pages, because no block of it is live. */
 static int is_to_be_had(xmcHeap *meta, const xmc_run *run) {
   xmc_u32 j;
   xmc_u64 word;
@@ -44,7 +44,8 @@ static int is_to_be_had(xmcHeap *meta, const xmc_run *run) {
   return 1;
 }
 
-/* Pages [begin, end) can be had: the most that one request can have of them. It lies in one span, or it begins with one. */
+/* Returns the bytes of the largest request that the pages [begin, end) can serve: a run that lies in one span, or begins at a span's
+ * start. */
 static cl_ulong largest_request(xmc_u32 begin, xmc_u32 end) {
   xmc_u32 up = (begin + XMC_SPAN_PAGES - 1u) / XMC_SPAN_PAGES * XMC_SPAN_PAGES, most;
   most = up < end ? end - up : 0;
@@ -53,7 +54,7 @@ static cl_ulong largest_request(xmc_u32 begin, xmc_u32 end) {
   return (cl_ulong)(most < XMC_MAX_BLOCK_PAGES ? most : XMC_MAX_BLOCK_PAGES) << XMC_PAGE_SHIFT;
 }
 
-/* Bytes of the run's pages that have an entry, or are in the middle of getting one */
+/* Returns the bytes of the run's pages that were ever in use: all pages of a run in use, and free pages that have an entry. */
 static cl_ulong ever_used(xmcHeap *meta, const xmc_run *run) {
   xmc_u32 i, pages = run->pages;
   for (i = 0; run->kind == XMC_RUN_FREE && i < run->pages; i++)

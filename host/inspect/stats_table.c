@@ -38,7 +38,7 @@ int xmc_has_colours(FILE *file) {
   return descriptor >= 0 && isatty(descriptor);
 }
 
-/* A line in a colour, or as it is where colour is "" */
+/* Writes a line in a colour; without one if `colour` is "". */
 static void write_line(const xmc_table *table, const char *colour, const char *line) {
   if (table->colours && *colour)
     fprintf(table->file, "\033[%sm%s\033[0m\n", colour, line);
@@ -61,7 +61,7 @@ static void write_blocks(const xmc_table *table, const char *name, xmc_u64 block
   write_line(table, "", line);
 }
 
-/* A count of mistakes, red where there is one; `first` says more about the first of them. */
+/* Writes a count of mistakes, in red if it is not 0, with `first`, a text about the first mistake. */
 static void write_mistakes(const xmc_table *table, const char *name, xmc_u64 number, const char *first) {
   char line[256], count[XMC_TEXT_BYTES];
   snprintf(line, sizeof line, "  %-22s %12s%s%s", name, xmc_text_count(count, number), number ? "  " : "",
@@ -86,7 +86,7 @@ static void write_classes(const xmc_table *table, const xmc_heap_stats *stats) {
   write_blocks(table, "all", stats->live_blocks, stats->live_bytes);
 }
 
-/* Each kind of mistake by `write`, which may leave out what did not happen. */
+/* Calls `write` for each kind of mistake; `write` may leave out kinds with the count 0. */
 static void write_all_mistakes(const xmc_table *table, const xmc_heap_stats *stats, int debug,
                                void (*write)(const xmc_table *, const char *, xmc_u64, const char *)) {
   const struct {
@@ -101,7 +101,7 @@ static void write_all_mistakes(const xmc_table *table, const xmc_heap_stats *sta
   int n =
       snprintf(first, sizeof first, "the first: %s by work-item %llu",
                xmc_text_size(size, stats->first_failure_size), (unsigned long long)stats->first_failure_id);
-  if (stats->failed_bytes) /* which leaves out requests that no heap can grant */
+  if (stats->failed_bytes) /* without requests that no heap can serve */
     snprintf(first + n, sizeof first - (size_t)n, "; %s in all", xmc_text_size(all, stats->failed_bytes));
   write(table, "failed requests", stats->failed_requests, first);
   for (i = 0; i < (debug ? 4u : 2u); i++) {

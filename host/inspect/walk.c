@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading an arena's metadata. */
+/* Reads an arena's metadata. */
 #include "walk.h"
 #include <stdlib.h>
 #include <string.h>
@@ -38,13 +38,13 @@ int xmc_run_fits(const xmcHeap *meta, xmc_u32 cls, xmc_u32 page, xmc_u32 order) 
          !(page & ((1u << order) - 1u));
 }
 
-/* Basicblocks of Superblock `place` of a slab */
+/* Returns the number of Basicblocks of the Superblock in this place of a slab. */
 static xmc_u32 blocks_of_place(xmc_u32 cls, xmc_u32 place) {
   xmc_u32 left = xmc_class_blocks(cls, 1) - 32u * place;
   return left < 32u ? left : 32u;
 }
 
-/* A Memoryblock, or a chunk, which has a room word */
+/* Completes the run of a Memoryblock or of a region's chunk. A chunk has at least two pages, because it needs a room word. */
 static void walk_memoryblock(xmcHeap *meta, xmc_run *run) {
   xmc_u32 pages, least = run->cls == XMC_CLASS_MEMORYBLOCK ? 1u : XMC_REGION_PAGES;
   run->word = *xmc_word_of(meta, run->id);
@@ -101,7 +101,7 @@ xmc_run xmc_walk_run(xmcHeap *meta, xmc_u32 page) {
   return run;
 }
 
-/* 1 if the state word of Superblock `place` of a slab says that it is in use, whatever else it says */
+/* Returns 1 if the state word of this place of a slab has the slab's class, so that a Superblock uses the place. *word gets the word. */
 static int place_is_used(xmcHeap *meta, const xmc_run *slab, xmc_u32 place, xmc_u64 *word) {
   *word = *xmc_word_of(meta, xmc_superblock_id(slab->page, place));
   return xmc_word_class(*word) == slab->cls;
@@ -120,7 +120,7 @@ void xmc_walk_superblocks(xmcHeap *meta, const xmc_run *run, xmc_superblock_visi
   }
 }
 
-/* 0 if a Superblock of the slab has another number of blocks than its place has room for */
+/* Returns 0 if a Superblock of the slab has another number of blocks than its place has, else 1. */
 static int slab_is_possible(xmcHeap *meta, const xmc_run *run) {
   xmc_u32 j;
   xmc_u64 word;
@@ -130,7 +130,7 @@ static int slab_is_possible(xmcHeap *meta, const xmc_run *run) {
   return 1;
 }
 
-/* 0 if a page behind the run's first one is free, or some other run's by its entry */
+/* Returns 0 if a page behind the run's first one is free, or belongs to another run by its entry; else 1. */
 static int run_is_whole(xmcHeap *meta, const xmc_run *run) {
   xmc_u32 i;
   for (i = 1; i < run->pages; i++) {

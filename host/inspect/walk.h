@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A walk through the pages of an arena's metadata: the one reader that statistics, check, block listing
- * and heap map share. It believes nothing it reads further than the tables' bounds. */
+/* A walk through the pages of an arena's metadata, which statistics, check, block listing and heap map share. It works on
+ * damaged metadata, too: no value that it reads makes it leave the tables. */
 #ifndef XMC_WALK_H
 #define XMC_WALK_H
 #include "heap/internal.h"
@@ -14,42 +14,41 @@ typedef enum xmc_run_kind {
   XMC_RUN_MEMORYBLOCK,
   XMC_RUN_REGION, /* the header chunk of a region */
   XMC_RUN_CHUNK,  /* another chunk of a region */
-  XMC_RUN_LOST,   /* a page that is not free and that nothing refers to */
-  XMC_RUN_DAMAGED /* a page whose state word says what no call could have left there, at any moment */
+  XMC_RUN_LOST,   /* a page that is neither free nor part of a run in use */
+  XMC_RUN_DAMAGED /* a page whose state word has a value that no call can leave there at any moment */
 } xmc_run_kind;
 
 typedef struct xmc_run {
   xmc_run_kind kind;
   xmc_u32 page;
   xmc_u32 pages;
-  xmc_u32 cls;  /* of the blocks; slabs: the small class */
-  xmc_u32 id;   /* of its state word */
+  xmc_u32 cls;  /* class of the blocks; for slabs, the small class */
+  xmc_u32 id;   /* index of its state word */
   xmc_u64 word; /* the state word itself */
 } xmc_run;
 
-/* Copies the metadata (everything before page 0) to host memory and replaces the geometry by the one the
- * heap was made with. *intact, if not NULL, says whether they were the same. Free with free(). */
+/* Copies the metadata (all bytes before page 0) to host memory, *meta, and replaces the copy's geometry by the heap's own. *intact, if
+ * not NULL, gets 1 if they were the same, else 0. The caller must hold the heap's lock, and free *meta with free(). */
 cl_int xmc_walk_open(xmc_heap heap, cl_command_queue queue, xmcHeap **meta, int *intact);
 
-/* The run that begins at `page` < meta->present. */
+/* Returns the run that begins at `page`, which is below meta->present. */
 xmc_run xmc_walk_run(xmcHeap *meta, xmc_u32 page);
 
-/* 1 if 2^order pages from `page` on can be one Superblock of this class, which is not a small one. */
+/* Returns 1 if 2^order pages from `page` on can be one Superblock of this class, which must not be a small class. */
 int xmc_run_fits(const xmcHeap *meta, xmc_u32 cls, xmc_u32 page, xmc_u32 order);
 
-/* XMC_HEAP_CORRUPT if some state word is impossible: of the blocks that it tells of, some cannot be. `quiet`: nobody
- * works on the heap, and so a run's further pages must be its own as well. Pages that a stopped work-item lost are no
- * damage. */
+/* Returns XMC_HEAP_CORRUPT if a state word is impossible, so that it describes blocks which cannot exist; else CL_SUCCESS. If `quiet` is
+ * not 0, the heap must be quiet, and all pages of each run must belong to that run. Pages that a stopped work-item lost are no damage. */
 cl_int xmc_walk_believe(xmcHeap *meta, int quiet);
 
-/* Calls visit for each Superblock of a slab or Superblock run, with its id, its word and its offset in
- * bytes from page 0; impossible ones are left out. */
+/* Calls `visit` for each Superblock of a slab or Superblock run, with its id, its state word and its offset in bytes from page 0.
+ * Superblocks with an impossible word are left out. */
 typedef void (*xmc_superblock_visitor)(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 word,
                                        xmc_u64 offset);
 void xmc_walk_superblocks(xmcHeap *meta, const xmc_run *run, xmc_superblock_visitor visit, void *data);
 
-/* check.c: CL_SUCCESS or XMC_HEAP_CORRUPT, adding to a report; CL_OUT_OF_HOST_MEMORY. The geometry must be
- * true. */
+/* check.c: checks every invariant of the metadata, and adds the problems to the report. The header's geometry must be intact. Returns
+ * CL_SUCCESS, XMC_HEAP_CORRUPT if the report has problems, or CL_OUT_OF_HOST_MEMORY. */
 cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report);
 
 /* stats.c */

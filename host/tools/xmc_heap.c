@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* xmc-heap: looks into a heap that xmcSaveHeap wrote. Needs no OpenCL device: the checks and walks are the
- * library's own, on the metadata in the file.
+/* xmc-heap: inspects a heap that xmcSaveHeap wrote. Needs no OpenCL device: the library's own checks and walks run on the
+ * metadata in the file.
  */
 #include "file/heap_file.h"
 #include "inspect/inspect.h"
@@ -64,7 +64,7 @@ static cl_int print_map(xmcHeap *meta, FILE *out) {
   return CL_SUCCESS;
 }
 
-/* A file that can be read is intact: reading checks it. The bytes beside the blocks of a debug heap are not looked at. */
+/* A file that could be read is intact, because reading checks it. The red zones of a debug heap's blocks are not checked. */
 static cl_int print_check(xmcHeap *meta, FILE *out) {
   xmc_heap_stats s;
   char a[XMC_TEXT_BYTES];
@@ -89,7 +89,7 @@ static const struct {
                 {"top", NULL, xmc_trace_top}};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-/* The command of these words; `option` may be NULL. COMMANDS: there is none. */
+/* Returns the index of the command with this name and option, which may be NULL; COMMANDS if there is none. */
 static size_t find_command(const char *name, const char *option) {
   size_t c = 0;
   while (c < COMMANDS && (strcmp(commands[c].name, name) != 0 || !option != !commands[c].option ||
@@ -98,7 +98,7 @@ static size_t find_command(const char *name, const char *option) {
   return c;
 }
 
-/* The file's metadata, or NULL and a message */
+/* Returns the file's metadata, malloc'ed, or NULL after printing a message. */
 static xmcHeap *open_heap(const char *path) {
   xmcHeap *meta = NULL;
   long long fifos;
@@ -117,7 +117,7 @@ static xmcHeap *open_heap(const char *path) {
   return meta;
 }
 
-/* Whether the output would overwrite the heap file, by whatever name */
+/* True if both paths name the same file, so that the output would overwrite the heap. */
 static int is_same_file(const char *path, const char *output) {
 #ifdef _WIN32 /* has no inode numbers */
   char a[_MAX_PATH], b[_MAX_PATH];
@@ -128,7 +128,7 @@ static int is_same_file(const char *path, const char *output) {
 #endif
 }
 
-/* Runs command c on the file and closes what it writes to. */
+/* Runs command c on the file, and closes the output. Returns the exit code. */
 static int run_command(size_t c, const char *path, const char *output) {
   FILE *out = stdout;
   int failed;

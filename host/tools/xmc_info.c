@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* xmc-info: each OpenCL device found, the path that programs take on it, and why. */
+/* xmc-info: prints each OpenCL device, the path that programs take on it, and why. */
 #include <xmalloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* 0 if the device can be used */
+/* Prints a device's report. Returns 0 if the device can have heaps, else 1. */
 static int print_device(cl_device_id device) {
   size_t size = 0;
   cl_int status = xmcGetDeviceReport(NULL, device, 0, NULL, &size);
@@ -18,7 +18,7 @@ static int print_device(cl_device_id device) {
   return status != CL_SUCCESS;
 }
 
-/* Prints the devices of one platform that have `wanted` in their names, or in the platform's; returns how many. */
+/* Prints the devices of one platform whose name, or the platform's name, contains `wanted`, or all if it is NULL. Returns how many. */
 static int print_platform(cl_platform_id platform, const char *wanted, int *unusable) {
   cl_uint count = 0, i;
   int printed = 0;

@@ -7,10 +7,9 @@
  *     {"ph": "C", ...}   live bytes of each size class, at most COUNTERS times
  *   ]}
  *
- * Times are microseconds; a tick of a clock whose unit is not known is told as a nanosecond, and without a clock an event lasts a
- * microsecond. Live bytes count from what the statistics say at the end back to the first
- * event, so that they are right also where the ring has lost the beginning. If only some places are traced, they count from 0 and
- * are those of these places.
+ * Times are in microseconds. A tick of a clock whose unit is not known counts as a nanosecond; without a clock an event counts as a
+ * microsecond. Live bytes are computed back from the statistics at the end to the first event, so that they are right even if the ring
+ * has lost the beginning. If only some places are traced, live bytes are counted from 0, for these places only.
  */
 #include "trace.h"
 #include "inspect/text.h"
@@ -27,24 +26,24 @@ typedef struct xmc_chrome {
   const xmc_trace *trace;
   const char *comma;
   xmc_u64 live[XMC_TRACE_ROOMS];
-  unsigned char used[XMC_TRACE_ROOMS]; /* rooms that some event is about, or of which blocks are live */
-  xmc_u32 threads, *thread;            /* of each track: its number, from 1; 0: not seen */
+  unsigned char used[XMC_TRACE_ROOMS]; /* 1: an event is about this kind of room, or blocks of it are live */
+  xmc_u32 threads, *thread;            /* for each track its thread's number, from 1; 0: not seen yet */
 } xmc_chrome;
 
 /* ---- live bytes ---- */
 
-/* What an event adds, modulo 2^64 */
+/* Returns the live bytes that an event adds, modulo 2^64; *kind gets the kind of room. */
 static xmc_u64 change_of(const xmc_trace *trace, const xmc_trace_event *e, xmc_u32 *kind) {
   *kind = xmc_trace_room_kind(e);
   if (e->kind == XMC_TRACE_REGION_MALLOC)
     return e->size;
   if (xmc_trace_begins(e))
     return e->room;
-  /* If only some places are traced there is nothing to count from but 0, and a block that was there before is no loss. */
+  /* If only some places are traced, live bytes are counted from 0, so the end of a block that began before the trace does not count. */
   return xmc_trace_ends(e) && (e->origin || trace->every == 1u) ? 0u - e->room : 0;
 }
 
-/* The bytes that are live before the first event: those at the end less all changes */
+/* Computes the live bytes before the first event: those at the end minus all changes. */
 static void begin_counters(xmc_chrome *c, xmcHeap *meta) {
   xmc_heap_stats stats;
   xmc_u32 kind;
@@ -61,13 +60,13 @@ static void begin_counters(xmc_chrome *c, xmcHeap *meta) {
       c->live[kind] -= change;
   }
   for (kind = 0; kind < XMC_TRACE_ROOMS; kind++) {
-    if (c->live[kind] >> 63) /* more ended than can have begun: compartments, or a ring that lies */
+    if (c->live[kind] >> 63) /* negative: compartments, or a damaged ring */
       c->live[kind] = 0;
     c->used[kind] |= c->live[kind] != 0;
   }
 }
 
-/* The blocks of a region that end with this event: the bytes that were asked for, where the trace has them */
+/* Returns the bytes asked for by the region's blocks that end with this event, as far as the trace has them. */
 static xmc_u64 region_bytes(const xmc_trace *trace, const xmc_trace_event *end) {
   xmc_u64 bytes = 0;
   xmc_u32 i;
@@ -93,7 +92,7 @@ static void begin_entry(xmc_chrome *c) {
   c->comma = ",";
 }
 
-/* A time, in microseconds */
+/* Writes a time in microseconds. */
 static void put_time(const xmc_chrome *c, xmc_u64 time) {
   if (c->trace->clock)
     fprintf(c->file, "%llu.%03u", (unsigned long long)(time / 1000u), (unsigned)(time % 1000u));
@@ -121,7 +120,7 @@ static void put_counters(xmc_chrome *c, xmc_u64 time) {
 static void put_name(xmc_chrome *c, const char *what, xmc_u32 thread) {
   begin_entry(c);
   fprintf(c->file, "{\"name\": \"%s\", \"ph\": \"M\", \"pid\": 1, \"tid\": %u, \"args\": {\"name\": \"", what,
-          thread ? thread + 1u : 0); /* viewers take the thread with the process's number for its main one */
+          thread ? thread + 1u : 0); /* viewers show the thread with the process's number as main thread */
   fprintf(c->file, thread ? "callers %u\"}}" : "XMalloc heap\"}}", thread);
 }
 
@@ -141,7 +140,7 @@ static void put_event(xmc_chrome *c, const xmc_trace_event *e) {
           e->item);
   if (e->ref)
     fprintf(c->file, ", \"ref\": \"0x%llx\"", (unsigned long long)e->ref);
-  if (e->size) /* of a failed request it can be any number */
+  if (e->size) /* a failed request's size may be any number */
     fprintf(c->file, e->size >> 53 ? ", \"size\": \"%llu\"" : ", \"size\": %llu",
             (unsigned long long)e->size);
   if (e->room && e->kind < XMC_TRACE_REGION_CREATE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From the ring to events that know their blocks. A ring may hold anything, as a file can say it: a record that is not the event of
- * its place, or says what cannot be, is lost.
+/* Reads the events of a ring and finds the block of each. A ring that comes from a file may hold any values: a record that does not
+ * belong to the event of its place, or holds impossible values, counts as lost.
  */
 #include "trace.h"
 #include "inspect/text.h"
@@ -11,7 +11,7 @@
 
 /* ---- the ring ---- */
 
-/* The event of this place; 0 if it is lost */
+/* Reads the event of this place. Returns 1, or 0 if the event is lost. */
 static int read_event(xmcHeap *meta, xmc_u64 place, xmc_trace_event *event) {
   const xmc_trace_record *record = xmc_trace_record_of(meta, place);
   xmc_u32 kind = xmc_trace_kind(record->what);
@@ -31,8 +31,8 @@ static int read_event(xmcHeap *meta, xmc_u64 place, xmc_trace_event *event) {
          event->room <= meta->bytes;
 }
 
-/* Times of sub-groups are not in the order in which they took their places; a text is read in one order. What has no time, as
- * host calls, happened when the event before it did. */
+/* Makes times ascend, because sub-groups may read their clocks in another order than they take places, and a text has one order. An event
+ * without a time, such as a host call, gets that of the event before it. */
 static void order_times(xmc_trace *trace) {
   xmc_u64 first = 0, last = 0, time;
   size_t i;
@@ -69,11 +69,11 @@ static cl_int read_ring(xmcHeap *meta, xmc_trace *trace) {
   return CL_SUCCESS;
 }
 
-/* ---- blocks: what lives at a reference, or in a region ---- */
+/* ---- blocks: the live block at a reference, or those of a region ---- */
 
 typedef struct xmc_trace_map {
-  xmc_u64 *keys;   /* + 1; 0: none */
-  xmc_u32 *values; /* 1 + index of an event; 0: nothing lives there */
+  xmc_u64 *keys;   /* key + 1; 0: the place is empty */
+  xmc_u32 *values; /* 1 + index of an event; 0: no live block */
   size_t mask;
 } xmc_trace_map;
 
@@ -92,7 +92,8 @@ static void map_close(xmc_trace_map *map) {
   free(map->values);
 }
 
-/* The value of a key, 0 where it is new. There is always room: a map has twice as many places as there are events. */
+/* Returns the value of a key; it is 0 if the key is new. There is always room, because a map has at least twice as many places as
+ * there are events. */
 static xmc_u32 *map_at(xmc_trace_map *map, xmc_u64 key) {
   size_t i = (size_t)(((key ^ key >> 32) * 0x9e3779b97f4a7c15u) >> 20) & map->mask;
   while (map->keys[i] && map->keys[i] != key + 1u)
@@ -101,7 +102,7 @@ static xmc_u32 *map_at(xmc_trace_map *map, xmc_u64 key) {
   return &map->values[i];
 }
 
-/* All blocks of a region end. `list`: 1 + index of the last one */
+/* Ends all blocks of a region with the event `end`. `list`: 1 + index of the region's last block */
 static void end_region_blocks(xmc_trace *trace, xmc_trace_event *end, xmc_u32 *list) {
   xmc_u32 i;
   end->next = *list;
@@ -116,10 +117,10 @@ static void follow(xmc_trace *trace, xmc_trace_map *refs, xmc_trace_map *regions
     xmc_trace_event *e = &trace->events[i];
     if (e->kind == XMC_TRACE_REGION_MALLOC) {
       at = map_at(lists, e->room);
-      e->next = *at; /* those of the region that are not ended */
+      e->next = *at; /* the region's blocks before this one that have not ended */
     } else if (xmc_trace_begins(e)) {
       at = map_at(refs, e->ref);
-      if (*at) /* its free is lost */
+      if (*at) /* the free of the earlier block there is lost */
         trace->events[*at - 1u].live = 0;
     } else if (xmc_trace_ends(e)) {
       at = map_at(refs, e->ref);

@@ -7,7 +7,7 @@
 
 #define XMC_TOP_SHOWN 20u
 
-/* A call site, and in it blocks of one kind of room; of the table, of all */
+/* The sums of a call site, for blocks of one kind of room; in the table, for all blocks */
 typedef struct xmc_site_sum {
   xmc_u32 site, room;
   xmc_u64 live_blocks, live_bytes, allocations, frees, failures;
@@ -18,7 +18,7 @@ typedef struct xmc_sites {
   size_t count;
 } xmc_sites;
 
-/* What one event adds: a free to the site of the block's request. 0: nothing to any site */
+/* *sum gets what one event adds to a site; a free counts for the site of the block's request. Returns 0 if the event adds nothing. */
 static int sum_of(const xmc_trace *trace, const xmc_trace_event *e, int by_room, xmc_site_sum *sum) {
   const xmc_trace_event *begin = xmc_trace_ends(e) && e->origin ? &trace->events[e->origin - 1u] : e;
   *sum = (xmc_site_sum){.site = begin->site, .room = by_room ? xmc_trace_room_kind(begin) : 0};
@@ -50,7 +50,7 @@ static int by_allocations(const void *a, const void *b) {
   return x->allocations != y->allocations ? (x->allocations < y->allocations ? 1 : -1) : by_live(a, b);
 }
 
-/* Sums events that are sorted by site: equal neighbours become one. */
+/* Merges sums that are sorted by site: neighbours of one site and room become one. Returns how many are left. */
 static size_t merge(xmc_site_sum *sums, size_t count) {
   size_t i, used = 0;
   for (i = 0; i < count; i++) {
@@ -68,7 +68,7 @@ static size_t merge(xmc_site_sum *sums, size_t count) {
   return used;
 }
 
-/* Whatever is in the buffer is merged when it is full; it grows if that did not help. */
+/* Sums all events by site. The buffer is merged when it is full, and grows if it is then still more than half full. */
 static cl_int read_sites(const xmc_trace *trace, int by_room, xmc_sites *sites) {
   size_t room = 4096, i;
   sites->count = 0;
@@ -147,7 +147,7 @@ static void put_rows(xmc_sites *sites, const char *title, int (*order)(const voi
     fprintf(file, "  and %s more\n", xmc_text_count(text[0], sites->count - XMC_TOP_SHOWN));
 }
 
-/* What the figures leave out */
+/* Writes what the figures leave out: lost events and blocks. */
 static void put_limits(xmcHeap *meta, const xmc_trace *trace, FILE *file) {
   char a[XMC_TEXT_BYTES], b[XMC_TEXT_BYTES];
   xmc_trace_totals totals;
