@@ -445,10 +445,13 @@ static void patience(void **state) {
 
 /* Hints are cleared on their way up while others set them: what was set is in sight afterwards. */
 enum { BIT = 70, NEIGHBOUR = 64, SPAN = 9, NEXT_SPAN = 8 };
-static int at_step = -1, in_index;
+static int at_step = -1, in_index, searches;
 static void hint_others(void) {
   if (at_step >= 0 && at_step-- == 0) {
-    if (in_index)
+    if (searches) {
+      xmc_say_scarce(view.heap);
+      xmc_reclaim(view.heap, 0, XMC_MAX_PAGES);
+    } else if (in_index)
       xmc_index_add(view.heap, 0, NEXT_SPAN, 1u << 2);
     else
       xmc_bitmap_set(view.heap, XMC_WHOLE, NEIGHBOUR);
@@ -483,6 +486,65 @@ static void hints_are_mended(void **state) {
     }
 }
 
+/* Takes the last page of what `bytes` made a run of, gives the run back, and returns that page, whose entry still leads to the run. */
+static xmc_u32 used_page(uint32_t bytes) {
+  char *p = xmcMalloc(view.heap, bytes);
+  xmc_u32 page, pages = (bytes + XMC_PAGE_BYTES - 1u) / XMC_PAGE_BYTES;
+  xmc_place place;
+  assert_non_null(p);
+  page = (xmc_u32)((p - (char *)xmc_page_address(view.heap, 0)) / XMC_PAGE_BYTES);
+  xmc_find_block(view.heap, p, &place);
+  xmcFree(view.heap, p);
+  if (pages > 2) /* the run's first pages become a shorter one, which is in use */
+    assert_ptr_equal(xmcMalloc(view.heap, 2 * XMC_PAGE_BYTES), p);
+  if (bytes <= XMC_MAX_CLASS_BYTES) { /* the Superblock is wholly free in its seat */
+    xmc_u64 w = xmc_load_relaxed64(xmc_word_of(view.heap, place.id));
+    assert_true(xmc_superblock_retire(xmc_word_of(view.heap, place.id), place.cls, w) != 0);
+    pages = 1u << xmc_run_order(place.id);
+    xmc_give_back(view.heap, 0, xmc_words(view.heap), place.cls, place.id);
+  }
+  return page + pages - 1u;
+}
+
+/* A page held something else before, and a Superblock or slab is started in it while the heap's first search looks at all pages.
+ * Whenever that search runs, what was started is in sight of later ones: they get the page back once it is wholly free. */
+static void started_during_the_first_search(void **state) {
+  static const uint32_t uses[] = {XMC_PAGE_BYTES, 2 * XMC_PAGE_BYTES, 9 * XMC_PAGE_BYTES, 8192},
+                        sizes[] = {64, 512};
+  uint32_t i, k;
+  int step, reached;
+  (void)state;
+  for (i = 0; i < sizeof uses / sizeof *uses; i++)
+    for (k = 0; k < sizeof sizes / sizeof *sizes; k++)
+      for (step = 0, reached = 1; reached; step++) {
+        xmc_u32 page, cls = xmc_class_of(sizes[k]);
+        xmc_claim claim;
+        xmc_seat seat;
+        xmc_u64 seen;
+        look_open(8u << 20, 1, 64);
+        page = used_page(uses[i]);
+        xmc_seat_none(&seat);
+        searches = 1;
+        at_step = step;
+        assert_true(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 0, page, &seen));
+        claim = xmc_pages_start(view.heap, 0, xmc_class_is_small(cls) ? xmc_slab_class(cls) : cls, 1, page, 0,
+                                seat, 0);
+        if (xmc_class_is_small(cls))
+          claim = xmc_slab_start(view.heap, 0, xmc_words(view.heap), cls, 1, claim, seat);
+        reached = at_step < 0;
+        at_step = -1;
+        searches = 0;
+        if (reached)
+          intact();
+        xmc_blocks_release(view.heap, 0, xmc_words(view.heap), cls, xmc_claim_id(claim),
+                           xmc_claim_mask(claim), 1);
+        xmc_say_scarce(view.heap);
+        xmc_reclaim(view.heap, 0, XMC_MAX_PAGES);
+        assert_true(*xmc_span_word(view.heap, page / XMC_SPAN_PAGES) >> page % XMC_SPAN_PAGES & 1u);
+        look_close();
+      }
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(random_requests),
                                      cmocka_unit_test(slab_takes_the_seat),
@@ -497,6 +559,7 @@ int main(int argc, char **argv) {
                                      cmocka_unit_test(long_runs_are_forgotten),
                                      cmocka_unit_test(lost_runs),
                                      cmocka_unit_test(patience),
+                                     cmocka_unit_test(started_during_the_first_search),
                                      cmocka_unit_test(hints_are_mended)};
   return run_named(tests, argc, argv);
 }

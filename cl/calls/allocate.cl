@@ -25,7 +25,7 @@ XMC_HOT_FN XMC_GLOBAL char *xmc_block_address(XMC_GLOBAL xmcHeap *heap, xmc_u32 
 XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
   if (XMC_DEBUG)
     xmc_debug_remember(heap, page, pages, XMC_CLASS_MEMORYBLOCK, XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
-  xmc_body_enter(heap, page + 1u, page + pages);
+  xmc_body_enter(heap, page, 1u, pages);
   xmc_store_relaxed64(xmc_word_of(heap, xmc_superblock_id(page, 0)), xmc_word_memoryblock(pages));
   xmc_store_relaxed64(xmc_page_entry(heap, page), XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0));
 }
@@ -247,7 +247,7 @@ XMC_COLD_FN int xmc_memoryblock_resize(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, x
   if (pages > had && (pages > XMC_MAX_BLOCK_PAGES || pages > xmc_heap_present(heap) - page ||
                       xmc_pages_claim(heap, page + had, pages - had) != pages - had))
     return 0;
-  xmc_body_enter(heap, page + had, page + pages);
+  xmc_body_enter(heap, page, had, pages);
   done = xmc_cas_acq_rel64(xmc_word_of(heap, xmc_superblock_id(page, 0)), word,
                            xmc_word_memoryblock(pages)) == word;
   if (done == (pages < had)) /* what it gives up, or was not to get */

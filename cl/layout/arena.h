@@ -130,7 +130,7 @@ typedef uint64_t xmc_u64;
 #include "api.h"
 
 /* The magic word holds layout version and debug level; a program that was built for other ones refuses the heap. */
-#define XMC_LAYOUT_VERSION 18
+#define XMC_LAYOUT_VERSION 19
 #define XMC_MAGIC_OF(debug) (((xmc_u64)0x584d616cu << 32) | (xmc_u64)(debug) << 16 | XMC_LAYOUT_VERSION)
 #define XMC_MAGIC XMC_MAGIC_OF(XMC_DEBUG)
 
@@ -178,7 +178,8 @@ typedef uint64_t xmc_u64;
  *
  * back: how many pages before this one the run starts; place: the row of the run's (first) state word; blocks: how many
  * Basicblocks the run has, in a slab those of all its Superblocks; inverse: 2^32 / bytes of a Basicblock, rounded up. Entries
- * of runs without Basicblocks, such as Memoryblocks, have the class only. */
+ * of runs without Basicblocks, such as Memoryblocks, have the class only, and in further pages (XMC_CLASS_BODY) the run's first page in
+ * place of `inverse`. */
 #define XMC_MAP(cls, back, place, blocks) \
   ((xmc_u32)(cls) | (xmc_u32)(back) << 8 | (xmc_u32)(place) << 12 | (xmc_u32)(blocks) << 17)
 #define XMC_MAP_NONE \
@@ -311,6 +312,8 @@ XMC_FN xmc_u32 xmc_map_back(xmc_u64 entry) { return (xmc_u32)entry >> 8 & 0xfu; 
 XMC_FN xmc_u32 xmc_map_place(xmc_u64 entry) { return (xmc_u32)entry >> 12 & 0x1fu; }
 XMC_FN xmc_u32 xmc_map_blocks(xmc_u64 entry) { return (xmc_u32)entry >> 17; }
 XMC_FN xmc_u32 xmc_map_inverse(xmc_u64 entry) { return (xmc_u32)(entry >> 32); }
+/* The entry of a further page of the Memoryblock or chunk that begins at page `first`, which xmc_map_inverse returns */
+XMC_FN xmc_u64 xmc_map_body(xmc_u32 first) { return (xmc_u64)first << 32 | XMC_MAP(XMC_CLASS_BODY, 0, 0, 0); }
 
 /* Fields of a state word */
 XMC_FN xmc_u32 xmc_word_free(xmc_u64 word) { return (xmc_u32)word; }

@@ -19,13 +19,13 @@
 #include "bits.cl"
 #include "span_index.cl"
 
-/* Writes the entries of the pages [page, end) as further pages of a run, eight at a time where that is aligned. Writes none if end <=
- * page. */
-XMC_FN void xmc_body_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 end) {
+/* Writes the entries of the pages [first + had, first + pages), further pages of the run that begins at `first`, eight at a time where that
+ * is aligned. Writes none if pages <= had. */
+XMC_FN void xmc_body_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 first, xmc_u32 had, xmc_u32 pages) {
+  xmc_u32 page = first + had, end = first + pages, n;
   XMC_GLOBAL xmc_u64 *entry =
       xmc_page_entry(heap, page); /* computed once, or each store would wait for the header */
-  const xmc_u64 body = XMC_MAP(XMC_CLASS_BODY, 0, 0, 0);
-  xmc_u32 n;
+  const xmc_u64 body = xmc_map_body(first);
   XMC_ROLLED
   for (; page < end; page += n, entry += n) {
     n = !(page & 7u) && end - page >= 8u ? 8u : 1u;

@@ -28,19 +28,36 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
   return w != 0;
 }
 
+/* Does a run in use hold this page, which is not free and has this entry, and either begin before it or be a Memoryblock or chunk? If not, an
+ * earlier use of the page left the entry: then a work-item is about to start something there. */
+XMC_FN int xmc_page_is_held(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u64 entry) {
+  XMC_AFRESH64(heap);
+  xmc_u32 cls = xmc_map_class(entry),
+          first = cls == XMC_CLASS_BODY ? xmc_map_inverse(entry) : page - xmc_map_back(entry);
+  xmc_u64 w;
+  if (cls == XMC_CLASS_NONE || first > page)
+    return 0;
+  w = xmc_load_relaxed64(
+      xmc_word_of(heap, xmc_superblock_id(first, cls < XMC_CLASSES ? xmc_map_place(entry) : 0)));
+  if (cls < XMC_CLASSES)
+    return xmc_word_class(w) == cls;
+  cls = xmc_word_class(w);
+  return cls >= XMC_ALL_CLASSES && cls < XMC_CLASS_BODY && xmc_word_pages(w) > page - first;
+}
+
 /* Looks at the Superblock that begins in a page, or at the page's slab and its Superblocks: retires those that are wholly free and sets
  * the watched bit of the others. Returns twice the number of those that it retired, plus 1 ("unsure") if one is not in use yet or no
  * longer, or was changed by another work-item meanwhile. If unsure, the page's bit of the whole bitmap must be set afterwards. */
 XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page) {
   XMC_AFRESH64(heap);
-  xmc_u32 cls = (xmc_u32)xmc_load_relaxed64(xmc_page_entry(heap, page)), end, result = 0, id;
-  xmc_u64 w;
+  xmc_u64 w = xmc_load_relaxed64(xmc_page_entry(heap, page));
+  xmc_u32 cls = (xmc_u32)w, end, result = 0, id;
   if (xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT)) >> (page & (XMC_SPAN_PAGES - 1u)) & 1u)
     return 0; /* free */
   end = cls;
   cls = xmc_map_class(end);
   if (cls >= XMC_CLASSES || xmc_map_back(end))
-    return cls == XMC_CLASS_NONE;
+    return !xmc_page_is_held(heap, page, w);
   /* The Superblocks of a slab from the last place down, and then the slab. The slab's watched bit is set before all that, so that a
    * sub-group which takes a place from now on sees it there, and sets the page's bit again (xmc_full_of_slab). */
   if (xmc_class_is_small(cls)) {

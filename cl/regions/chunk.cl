@@ -59,7 +59,7 @@ XMC_COLD_FN xmc_u32 xmc_chunk_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32
   }
   if (xmc_run_is_shared(pages, 1u))
     page = page * XMC_SPAN_PAGES + xmc_lowest64(mask);
-  xmc_body_enter(heap, page + 1u, page + pages);
+  xmc_body_enter(heap, page, 1u, pages);
   xmc_chunk_start(heap, cls, page, pages);
   return page;
 }

@@ -79,7 +79,7 @@ XMC_COLD_FN void xmc_debug_remember(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_
   xmc_u32 same = xmc_load_relaxed64(entry) == first, i;
   for (i = 1; i < pages; i++)
     same &= xmc_load_relaxed64(entry + i) ==
-            (cls < XMC_CLASSES ? first + XMC_MAP(0, i, 0, 0) : XMC_MAP(XMC_CLASS_BODY, 0, 0, 0));
+            (cls < XMC_CLASSES ? first + XMC_MAP(0, i, 0, 0) : xmc_map_body(page));
   if (same)
     return;
   xmc_store_relaxed32((XMC_GLOBAL xmc_u32 *)xmc_page_address(heap, page), 0);

@@ -108,8 +108,8 @@ static int is_left(xmcHeap *meta, xmc_u32 page) {
   xmc_u32 order = row - XMC_RUN_PLACE, blocks;
   if (cls >= XMC_CLASSES)
     return entry == XMC_MAP_NONE || entry == XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0) ||
-           entry == XMC_MAP(XMC_CLASS_BODY, 0, 0, 0) || entry == XMC_MAP(XMC_CLASS_REGION, 0, 0, 0) ||
-           entry == XMC_MAP(XMC_CLASS_CHUNK, 0, 0, 0);
+           (xmc_u32)entry == XMC_MAP(XMC_CLASS_BODY, 0, 0, 0) ||
+           entry == XMC_MAP(XMC_CLASS_REGION, 0, 0, 0) || entry == XMC_MAP(XMC_CLASS_CHUNK, 0, 0, 0);
   blocks = xmc_class_blocks(cls, 1);
   if (!xmc_class_is_small(cls)) {
     if (!xmc_run_fits(meta, cls, page - back, order) || back >> order ||
@@ -132,7 +132,7 @@ static void check_pages(xmc_checker *c, const xmc_run *run) {
   xmc_u32 i;
   check_entry(c, run->page, XMC_MAP(run->cls, 0, 0, 0), 0);
   for (i = 1; i < run->pages; i++)
-    check_entry(c, run->page + i, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0), 0);
+    check_entry(c, run->page + i, XMC_MAP(XMC_CLASS_BODY, 0, 0, 0), run->page);
   if (run->word != xmc_word_chunk(run->cls, run->pages))
     xmc_report_problem(c, XMC_PROBLEM_STATE_WORD, word_offset(c->meta, xmc_superblock_id(run->page, 0)),
                        "Memoryblock at page %u: word 0x%llx", run->page, (unsigned long long)run->word);

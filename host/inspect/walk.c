@@ -136,7 +136,7 @@ static int run_is_whole(xmcHeap *meta, const xmc_run *run) {
   for (i = 1; i < run->pages; i++) {
     xmc_u64 entry = *xmc_page_entry(meta, run->page + i);
     if (page_is_free(meta, run->page + i) ||
-        (run->cls >= XMC_CLASSES ? xmc_map_class(entry) != XMC_CLASS_BODY
+        (run->cls >= XMC_CLASSES ? entry != xmc_map_body(run->page)
                                  : xmc_map_class(entry) != run->cls || xmc_map_back(entry) != i))
       return 0;
   }
