@@ -31,14 +31,12 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
 /* Does a run in use hold this page, which is not free and has this entry, and either begin before it or be a Memoryblock or chunk? If not, an
  * earlier use of the page left the entry: then a work-item is about to start something there. */
 XMC_FN int xmc_page_is_held(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u64 entry) {
-  XMC_AFRESH64(heap);
   xmc_u32 cls = xmc_map_class(entry),
           first = cls == XMC_CLASS_BODY ? xmc_map_inverse(entry) : page - xmc_map_back(entry);
   xmc_u64 w;
   if (cls == XMC_CLASS_NONE || first > page)
     return 0;
-  w = xmc_load_relaxed64(
-      xmc_word_of(heap, xmc_superblock_id(first, cls < XMC_CLASSES ? xmc_map_place(entry) : 0)));
+  w = xmc_load_relaxed64(xmc_word_of(heap, xmc_superblock_id(first, xmc_map_place(entry))));
   if (cls < XMC_CLASSES)
     return xmc_word_class(w) == cls;
   cls = xmc_word_class(w);
