@@ -39,8 +39,10 @@ static unsigned expand_all(sample *s, cl_mem periods, cl_ulong2 *copy) {
     show_progress(++launch, finished, &stats);
     if (finished == COUNT)
       break;
-    /* What was refused now, and a quarter more for what rounding takes; as much as there may be at most */
-    bytes = stats.heap_bytes + (stats.failed_bytes - refused_before) / 4 * 5;
+    /* What was refused now and a quarter more for what rounding takes, or an eighth of the heap, because small requests take more than
+     * they ask for; as much as there may be at most */
+    bytes = (stats.failed_bytes - refused_before) / 4 * 5;
+    bytes = stats.heap_bytes + (bytes > stats.heap_bytes / 8 ? bytes : stats.heap_bytes / 8);
     bytes = bytes < (cl_ulong)most ? bytes : (cl_ulong)most;
     if (bytes == stats.heap_bytes)
       sample_check_room(s, "expand");
