@@ -28,8 +28,10 @@ XMC_FN int xmc_chunk_is_of(XMC_GLOBAL xmcHeap *heap, xmc_u32 tag, xmc_u32 page) 
          xmc_room_tag(xmc_load_acquire64(xmc_room_of(heap, page))) == tag;
 }
 
-/* Writes the words of a chunk: room word 0, state word, entry of the first page. The caller has written the further pages' entries. */
+/* Makes a run of pages, which the caller claimed, a chunk: writes the entries of its further pages, room word 0, state word, and the entry of
+ * its first page. */
 XMC_FN void xmc_chunk_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page, xmc_u32 pages) {
+  xmc_body_enter(heap, page, 1u, pages);
   xmc_store_relaxed64(xmc_room_of(heap, page), 0);
   xmc_store_relaxed64(xmc_word_of(heap, xmc_superblock_id(page, 0)), xmc_word_chunk(cls, pages));
   xmc_store_relaxed64(xmc_page_entry(heap, page), XMC_MAP(cls, 0, 0, 0));
@@ -59,7 +61,6 @@ XMC_COLD_FN xmc_u32 xmc_chunk_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32
   }
   if (xmc_run_is_shared(pages, 1u))
     page = page * XMC_SPAN_PAGES + xmc_lowest64(mask);
-  xmc_body_enter(heap, page, 1u, pages);
   xmc_chunk_start(heap, cls, page, pages);
   return page;
 }
