@@ -238,9 +238,9 @@ XMC_FN void xmc_blocks_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
  * Returns 1; or 0, and changes nothing, if not all pages behind it are free, or if another work-item freed the block meanwhile.
  *
  * Only its state word says how long the block is. The word changes by CAS, so a bad free at the same time finds one length or the
- * other, and the work-item whose CAS succeeds owns the pages. Entries of pages that are added are written before the word, because
- * until then they lead to state words that are not in use. Entries of pages that are returned stay as they are, and no block begins
- * there. */
+ * other, and the work-item whose CAS succeeds owns the pages. Entries of pages that are added are written before the word
+ * changes; what they said before leads to state words that are not in use. Entries of pages that are returned stay as they are, and no
+ * block begins there. The last step returns the pages that the block gives up, or those that were claimed for it in vain. */
 XMC_COLD_FN int xmc_memoryblock_resize(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 had, xmc_u32 pages) {
   xmc_u64 word = xmc_word_memoryblock(had);
   int done;

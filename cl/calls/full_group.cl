@@ -28,7 +28,7 @@ XMC_FN xmc_u64 xmc_lane_key(XMC_GLOBAL xmcHeap *heap, xmc_u32 key) {
 /* 1 if Superblocks of this class have 32 blocks. (The last one of a slab may have fewer.) */
 XMC_FN int xmc_class_is_full(xmc_u32 cls) { return xmc_class_is_small(cls) || (cls & 3u) == 3u; }
 
-/* Where the Superblock's blocks begin, in 512 bytes from page 0: the smallest Superblock of 32 blocks has 512 bytes. */
+/* Where the Superblock's blocks begin, in units of 512 bytes from page 0: the smallest Superblock of 32 blocks has 512 bytes. */
 #define XMC_FULL_SHIFT 9u
 XMC_FN xmc_u32 xmc_full_place(xmc_u32 cls, xmc_u32 id) {
   xmc_u32 place = xmc_id_page(id) << (XMC_PAGE_SHIFT - XMC_FULL_SHIFT);
@@ -170,9 +170,9 @@ XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 word
 }
 
 /* Claims a run of `pages` pages, a power of two up to a span, for each of the 32 lanes of the group, all of which call it. The first
- * four lanes look at a span each, `near` and those below it, and each takes by one CAS as many runs as are still missing. If some lanes
- * have none then, they look at four other spans, a third of the heap further on; at most three times in all. Returns the lane's first
- * page, or XMC_NONE.
+ * four lanes look at a span each, `near` and those below it, and each takes by one CAS as many runs as are still missing. If lanes of the
+ * group have none then, the four look at four other spans, a third of the heap further on; at most three times in all. Returns the
+ * lane's first page, or XMC_NONE.
  *
  *   lane      0         1         2         3
  *   span      near      near - 1  near - 2  near - 3

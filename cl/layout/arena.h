@@ -161,7 +161,7 @@ typedef uint64_t xmc_u64;
 /* State words */
 #define XMC_WORD_LISTED ((xmc_u64)1 << 32)
 #define XMC_WORD_PARKED ((xmc_u64)1 << 33)
-#define XMC_WORD_WATCHED ((xmc_u64)1 << 34) /* if a release makes it wholly free, the whole bitmap is set */
+#define XMC_WORD_WATCHED ((xmc_u64)1 << 34) /* a release that makes it wholly free says so (xmc_say_whole) */
 #define XMC_WORD_SEATED ((xmc_u64)1 << 35)  /* it is most likely the active one of a FIFO */
 #define XMC_WORD_WHERE (XMC_WORD_LISTED | XMC_WORD_PARKED | XMC_WORD_SEATED)
 #define XMC_WORD_CLASS_SHIFT 40
@@ -229,10 +229,10 @@ typedef struct xmcHeap {
   xmc_u32 own;                         /* how many slots have own slabs (own.cl): a multiple of 64, or 0 */
   xmc_u32 present; /* the arena has the first `present` of `pages` pages: all, unless the heap can grow */
   xmc_u32 present_spans; /* ceil(present / 64) */
-  xmc_u64 bytes;         /* size of the arena. Growing changes this, present and present_spans only */
+  xmc_u64 bytes;         /* size of the arena; growing changes no geometry but this, present, present_spans */
   xmc_u64 max_bytes;     /* size of an arena with all of `pages` */
   xmc_u32 slots;      /* stride of the busy bitmap: most FIFOs of a class, a multiple of 64; 0: unbuffered */
-  xmc_u32 coalescing; /* XMC_COALESCE_…; only if COMPARTMENT does a free look for compartments */
+  xmc_u32 coalescing; /* if it is XMC_COALESCE_COMPARTMENT a free looks for compartments */
   xmc_bitmap bitmaps[XMC_BITMAPS];
   xmc_u64 index[XMC_INDEX_LEVELS]; /* span_index.cl */
   xmc_u32 fifo_start;              /* first sequence number of every FIFO */

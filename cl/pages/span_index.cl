@@ -113,7 +113,7 @@ XMC_FN void xmc_index_add(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xmc_u32 i, xm
         return;
     }
     old = xmc_or_hint64(xmc_index_word(heap, level, i), (xmc_u64)orders << (8u * (i & 7u)));
-    orders &= ~xmc_index_union(old); /* the first byte of a word to have an order sets it above, too */
+    orders &= ~xmc_index_union(old); /* what is new to the word is added above it, too */
   }
 }
 

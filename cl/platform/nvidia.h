@@ -132,8 +132,9 @@ XMC_PTX_RMW(xmc_and_acquire64, xmc_u64, "l", "atom.acquire.gpu.global.and.b64")
 XMC_PTX_RMW(xmc_or_release64, xmc_u64, "l", "atom.release.gpu.global.or.b64")
 XMC_PTX_RMW(xmc_exchange_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.exch.b64")
 /* Hints: the caller uses the returned value before it continues, so its next access is not issued before the hint was done, and no
- * fence is needed. Two callers do not use it: xmc_spans_give has a release before and after its hints, and xmc_spans_claim uses the
- * values of several hints together. */
+ * fence is needed. Some callers do not: xmc_spans_give has a release before and after its hints; xmc_spans_claim uses the values of
+ * several hints together; in xmc_fifo_claim and xmc_class_free other accesses may be issued before the value is used; and
+ * xmc_say_scarce, xmc_room_look and xmc_runs_forget do not use it at all. */
 XMC_PTX_CAS(xmc_cas_hint32, xmc_u32, "r", "atom.relaxed.gpu.global.cas.b32")
 XMC_PTX_CAS(xmc_cas_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.cas.b64")
 XMC_PTX_RMW(xmc_or_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.or.b64")
@@ -144,8 +145,8 @@ XMC_PTX_RMW(xmc_add_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.add.u64")
 XMC_PTX_RMW(xmc_add_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.add.u64")
 XMC_PTX_RMW(xmc_exchange_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.exch.b64")
 
-/* The slot is computed from the numbers of the multiprocessor and of the warp in it, so that each resident sub-group has a FIFO of its
- * own. Both numbers may change while a kernel runs (preemption), which only costs speed. */
+/* The slot is computed from the numbers of the multiprocessor and of the warp in it, so that each resident sub-group has a slot of its
+ * own if there are as many slots. Both numbers may change while a kernel runs (preemption), which only costs speed. */
 XMC_FN xmc_u32 xmc_caller(void) { return 0; } /* not used: slots read their numbers when needed */
 XMC_FN xmc_u32 xmc_slot_hint(xmc_u32 me, xmc_u32 slots) {
   xmc_u32 sm, warp, slot;

@@ -28,8 +28,9 @@ XMC_FN int xmc_reclaim_one(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
   return w != 0;
 }
 
-/* Does a run in use hold this page, which is not free and has this entry, and either begin before it or be a Memoryblock or chunk? If not, an
- * earlier use of the page left the entry: then a work-item is about to start something there. */
+/* Returns 1 if this page, which is not free and has this entry, belongs to a run in use that begins before it, or is the first page of a
+ * Memoryblock or of a region's chunk. Returns 0 if the page was never used or an earlier use of it left the entry: then a work-item is
+ * about to start something there. */
 XMC_FN int xmc_page_is_held(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u64 entry) {
   xmc_u32 cls = xmc_map_class(entry),
           first = cls == XMC_CLASS_BODY ? xmc_map_inverse(entry) : page - xmc_map_back(entry);

@@ -21,8 +21,8 @@ XMC_FN void xmc_flux_end(XMC_GLOBAL xmcHeap *heap, int moved) {
 
 /* Makes a new Superblock or slab, which no search watches yet, findable for xmc_reclaim: sets its page's bit of the whole bitmap, and
  * clears XMC_SCARCE_NOW. `scarce` is that word as read after the room was claimed and before the state word is written, so that the
- * load costs no time of its own. If it was 0 nothing is done: all bits of the bitmap were set then, and for a page that was never used,
- * or whose entry leads to a state word that is not in use yet, xmc_page_look returns "unsure", so that the bit stays set. */
+ * load costs no time of its own. If it was 0 nothing is done: all bits of the bitmap were set then, and as
+ * long as the page is not free and its entry leads to no state word in use, xmc_page_look returns "unsure", so that its bit stays set. */
 XMC_HOT_FN void xmc_superblock_show(XMC_GLOBAL xmcHeap *heap, xmc_u32 id, xmc_u64 scarce) {
   if (!scarce)
     return;
@@ -206,7 +206,7 @@ XMC_FN void xmc_pages_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 page,
     xmc_store_two64(entry + i, first + XMC_MAP(0, i, 0, 0), first + XMC_MAP(0, i + 1u, 0, 0));
 }
 
-/* Starts a Superblock of a small class in the place that `slab` claimed. Returns a claim of up to `want` of its blocks. */
+/* Starts a Superblock of a small class in a slab's place, which the claim `slab` names. Returns a claim of up to `want` of its blocks. */
 XMC_HOT_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                     xmc_u32 want, xmc_claim slab, xmc_seat seat) {
   xmc_u32 place = xmc_lowest32(xmc_claim_mask(slab)), left = xmc_slab_blocks(cls) - 32u * place;
@@ -218,8 +218,9 @@ XMC_HOT_FN xmc_claim xmc_slab_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
 }
 
 /* Puts 2^order pages, which the caller owns, into use as a Superblock of the class, or one page as a slab if the class is a slab's.
- * Returns a claim of up to `want` of its blocks or places. If `shared` and the seat was taken meanwhile, it may claim a place of
- * another slab instead, and returns the new slab's page; or the new slab takes the seat of one that has no place left (xmc_slab_other). */
+ * Returns a claim of up to `want` of its blocks or places. If `shared` is set and another slab got the seat meanwhile, it
+ * claims a place of that one and gives the new slab's page back; or, if that one has no place left, the new slab takes its seat
+ * (xmc_slab_other). */
 XMC_FN xmc_claim xmc_pages_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
                                  xmc_u32 page, xmc_u32 order, xmc_seat seat, int shared) {
   xmc_u32 slab = cls >= XMC_CLASSES, blocks = slab ? cls - XMC_CLASSES : cls, count, take, scarce, words, map,
@@ -269,8 +270,8 @@ XMC_FN int xmc_is_plenty(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
  * fewer blocks a Superblock has, the sooner all of them are free when the program goes on to other sizes.
  *
  * On GPUs as many slots take Superblocks as sub-groups run. So if few lanes want a class, a Superblock has only as many pages as hold
- * the blocks of 16 such requests, at most all; of two in a heap of less than XMC_MANY_PAGES, once room was scarce, or while it is
- * short. A run that the slot returned is taken again as it was, if it holds `want` blocks. */
+ * the blocks of 16 such requests, at most all; of two in a heap of less than XMC_MANY_PAGES, or once room was scarce. A run that the
+ * slot returned is taken again as it was, if it holds `want` blocks. */
 #define XMC_FEW_BLOCKS 8u
 XMC_FN xmc_u32 xmc_carve_order(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want, xmc_u32 hint,
                                xmc_u32 pages, xmc_u32 scarce) {

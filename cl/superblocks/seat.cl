@@ -101,8 +101,9 @@ XMC_FN xmc_u32 xmc_fifo_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cl
   return next != XMC_NONE ? next : xmc_fifo_dequeue(fifo);
 }
 
-/* Called after the CAS that was to give `next` the seat and found `old` there. If it failed, puts `next` into the ring; if the seat was
- * empty, marks the FIFO busy. If room was ever scarce it moves `flux`, because for a moment no search could find `next`. */
+/* Called after the CAS that was to give `next` the seat and found `old` there. If it failed, ends the listed duty for `next` by xmc_put;
+ * else, if the seat was empty, marks the FIFO busy. If room was ever scarce it moves `flux`, because for a moment no search could find
+ * `next`. */
 XMC_HOT_FN void xmc_fifo_moved(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat *seat, xmc_u32 next,
                                xmc_u64 old, xmc_u32 scarce) {
   XMC_AFRESH64(heap);
@@ -138,9 +139,9 @@ XMC_FN xmc_u64 xmc_seat_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u64 ac
 }
 
 /* Claims up to `want` blocks from the FIFO of one slot: of its active Superblock, or of the next one in its ring, which takes the seat.
- * w: the word of the active one as seen, or a guess. Returns 0 if the ring is empty; then *seat is the seat that a new Superblock may
- * take. Returns XMC_CLAIM_AGAIN if another work-item was faster: the caller must read the FIFO again. (There is no loop here, for the
- * reason given at xmc_superblock_claim.) */
+ * w: the word of the active one as seen, or a guess. Returns 0 if the ring is empty, or if the next one was retired in it; then a new
+ * Superblock may take the seat *seat. Returns XMC_CLAIM_AGAIN if another work-item was faster: the caller must read the FIFO again.
+ * (There is no loop here, for the reason given at xmc_superblock_claim.) */
 XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32 cls, xmc_u32 want, xmc_u64 w,
                                 xmc_seat *seat) {
   xmc_u32 id = xmc_active_id(seat->active), next, take = 0, scarce;

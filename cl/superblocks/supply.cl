@@ -191,7 +191,8 @@ XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32
   xmc_park(heap, cls, id);
 }
 
-/* Returns 1 if a Superblock that is wholly free, with the word w, stays where it is listed:
+/* Returns 1 if a Superblock that is wholly free, with the word w, stays where it is listed. `pages` are those of a Superblock of full
+ * size of its class (xmc_class_order), even if this one has fewer:
  *
  *  pages       CPU device                       GPU, heap of XMC_MANY_PAGES or more              GPU, smaller heap
  *  1           stays                            stays                                            stays
