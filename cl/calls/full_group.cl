@@ -50,6 +50,7 @@ XMC_FN xmc_u32 xmc_full_of_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
     return XMC_NONE;
   id = xmc_superblock_id(xmc_slab_page(slab), xmc_lowest32(take));
   xmc_store_relaxed64(xmc_word_at(heap, words, id), xmc_word_make(cls, 32u, 0));
+  /* A search watches the slab, so room was scarce once, and the page's bit is needed. XMC_SCARCE_NOW stays as it is. */
   if (w & XMC_WORD_WATCHED)
     xmc_superblock_show(heap, id, XMC_SCARCE_ONCE);
   return id;

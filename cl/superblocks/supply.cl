@@ -240,19 +240,19 @@ XMC_FN xmc_u32 xmc_parked_places(xmc_u32 cls) {
 XMC_FN xmc_u32 xmc_slab_got(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls, xmc_u32 id,
                             xmc_u64 set, xmc_u64 w) {
   XMC_AFRESH64(heap);
+  xmc_u64 now = w | set;
   xmc_u32 item;
-  set |= w;
-  xmc_say_whole(heap, words, cls, id, set);
-  if (set & ~w & XMC_WORD_PARKED) {
+  xmc_say_whole(heap, words, cls, id, now);
+  if (now & ~w & XMC_WORD_PARKED) {
     item = cls * xmc_heap_spans(heap) * XMC_SPAN_PAGES + xmc_any_page(id);
     xmc_bitmap_ensure(heap, XMC_PARKED, item);
   } else if (!(w & XMC_WORD_LISTED))
     return id;
   /* The slab is listed, so the caller has no duty. If it is wholly free and not the caller's active or own one, it is retired. */
-  if (xmc_word_is_whole(set) &&
-      !((set & XMC_WORD_PARKED) ? xmc_is_own_here(heap, me, cls, id)
+  if (xmc_word_is_whole(now) &&
+      !((now & XMC_WORD_PARKED) ? xmc_is_own_here(heap, me, cls, id)
                                 : xmc_is_active_here(heap, me, cls, id)) &&
-      xmc_superblock_retire(xmc_word_at(heap, words, id), cls, set)) {
+      xmc_superblock_retire(xmc_word_at(heap, words, id), cls, now)) {
     xmc_pages_return(heap, me, cls, id);
   }
   return XMC_NONE;
