@@ -265,7 +265,7 @@ typedef struct xmcHeap {
 } xmcHeap;
 
 /* In programs xmcHeap is a macro for a name with the layout version, debug level and coalescing that the program was built
- * for, such as xmcHeap_18_0_2. So the host finds them in the type of a kernel's argument (host/heap/kernel_arg.c). */
+ * for, such as xmcHeap_19_0_2. So the host finds them in the type of a kernel's argument (host/heap/kernel_arg.c). */
 #if XMC_OPENCL
 #define XMC_HEAP_NAME(layout, debug, coalescing) XMC_HEAP_NAME_OF(layout, debug, coalescing)
 #define XMC_HEAP_NAME_OF(layout, debug, coalescing) xmcHeap_##layout##_##debug##_##coalescing
