@@ -486,7 +486,7 @@ static void hints_are_mended(void **state) {
     }
 }
 
-/* Takes the last page of what `bytes` made a run of, gives the run back, and returns that page, whose entry still leads to the run. */
+/* Allocates a run by a request for `bytes` and gives its pages back. Returns its last page, whose entry still leads to that run. */
 static xmc_u32 used_page(uint32_t bytes) {
   char *p = xmcMalloc(view.heap, bytes);
   xmc_u32 page, pages = (bytes + XMC_PAGE_BYTES - 1u) / XMC_PAGE_BYTES;

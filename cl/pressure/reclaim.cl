@@ -98,9 +98,9 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page)
  * because a claim compares the class in the state word. Stops once it retired `enough`, less than 2^31. Returns 1 if it retired any.
  *
  * Until room was scarce for the first time, the bits of all present pages are set in the whole bitmap. Once a page was looked at, its
- * bit is cleared, since all its Superblocks are watched then. Whoever makes a watched one wholly free (xmc_say_whole), starts a new one
- * (xmc_superblock_show) or parks a wholly free one (xmc_park) sets the bit again. So a million requests together look once at all of a
- * full heap, and then only at what changed. */
+ * bit is cleared, since all its Superblocks are watched then. The work-item that makes a watched one wholly free (xmc_say_whole), starts a
+ * new one (xmc_superblock_show) or parks a wholly free one (xmc_park) sets the bit again. So a million requests together look once at all
+ * of a full heap, and then only at what changed. */
 #define XMC_RECLAIM_CLEARED 1u /* the page's bit was cleared: the second look follows */
 #define XMC_RECLAIM_AGAIN 2u   /* the bitmap's end was passed once: on from the first page */
 #define XMC_RECLAIM_FOUND 4u   /* something was retired */

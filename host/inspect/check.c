@@ -108,7 +108,7 @@ static int is_left(xmcHeap *meta, xmc_u32 page) {
   xmc_u32 order = row - XMC_RUN_PLACE, blocks;
   if (cls >= XMC_CLASSES)
     return entry == XMC_MAP_NONE || entry == XMC_MAP(XMC_CLASS_MEMORYBLOCK, 0, 0, 0) ||
-           (xmc_u32)entry == XMC_MAP(XMC_CLASS_BODY, 0, 0, 0) ||
+           (entry == xmc_map_body(xmc_map_inverse(entry)) && xmc_map_inverse(entry) <= page) ||
            entry == XMC_MAP(XMC_CLASS_REGION, 0, 0, 0) || entry == XMC_MAP(XMC_CLASS_CHUNK, 0, 0, 0);
   blocks = xmc_class_blocks(cls, 1);
   if (!xmc_class_is_small(cls)) {
