@@ -160,7 +160,7 @@ static void bad_free_in_an_old_run(void **state) {
       xmcFree(g.heap, block[i]);
     assert_true(xmc_reclaim(g.heap, 0, XMC_MAX_PAGES));
     for (page = 0; page < g.heap->pages; page++)
-      assert_int_equal(page == first || xmc_run_claim_at(g.heap, xmc_heap_map(g.heap), 0, page, &seen), 1);
+      assert_int_equal(page == first || xmc_run_claim_at(g.heap, xmc_heap_map(g.heap), 1, page, &seen), 1);
     if (k >= 4) {
       assert_non_null(between = xmcMalloc(g.heap, 32));
       assert_int_equal(page_of(between), first);

@@ -546,7 +546,7 @@ static xmc_u32 claim_run(xmcHeap *heap, uint64_t way, xmc_u32 *pages) {
     page = way >> 50 & 1 ? (xmc_u32)(way >> 51)
                          : xmc_class_home(heap, xmc_caller(), (xmc_u32)(way >> 32) % XMC_CLASSES);
     page = (page >> order) % (heap->pages >> order) << order;
-    return xmc_run_claim_at(heap, heap->page_map, order, page, &seen)
+    return xmc_run_claim_at(heap, heap->page_map, xmc_run_mask(0, 1u << order), page, &seen)
                ? page
                : xmc_run_search(heap, xmc_caller(), order, page, XMC_RUN_HOMES, seen);
   }

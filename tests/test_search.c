@@ -121,7 +121,7 @@ static void part_of_a_run(void **state) {
   xmc_span_give(view.heap, 0, 1u << 4); /* page 5 is in use */
   before = has_room();
   look_begin();
-  assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 1, 4, &seen), 0);
+  assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 3, 4, &seen), 0);
   assert_int_equal(look_end("a run that is free in part", before), 1);
   look_close();
 }
@@ -138,7 +138,7 @@ static void others(void) {
   else if (mends)
     xmc_span_mend(view.heap, 0, 0);
   else
-    taken = xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 0, takes, &(xmc_u64){0});
+    taken = xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 1, takes, &(xmc_u64){0});
 }
 /* A request for `pages` in a heap of which the first `spans` are free. Before the n-th atomic, for each n, somebody else takes the page
  * `somebody`. Returns how often room was out of sight. */
@@ -150,7 +150,7 @@ static uint32_t stepped_back(uint32_t spans, uint32_t pages, uint32_t somebody) 
     look_open(9u << 20, 1, XMC_SPAN_PAGES * XMC_PAGE_BYTES);
     xmc_say_scarce(view.heap);
     for (page = spans * XMC_SPAN_PAGES; page < view.heap->pages; page++)
-      assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 0, page, &(xmc_u64){0}), 1);
+      assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 1, page, &(xmc_u64){0}), 1);
     before = has_room();
     takes = somebody;
     steps = at;
@@ -198,7 +198,7 @@ static void the_index_is_mended(void **state) {
       gives = !part;
       mends = part;
       if (part)
-        assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 1, 4, &seen), 0);
+        assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 3, 4, &seen), 0);
       else
         xmc_span_mend(view.heap, 0, 0);
       view.on = gives = mends = 0;
@@ -218,7 +218,7 @@ static void a_span_comes_back(void **state) {
   (void)state;
   for (; reached; at++) {
     look_open(4u << 20, 1, XMC_SPAN_PAGES * XMC_PAGE_BYTES);
-    assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 0, 0, &(xmc_u64){0}), 1);
+    assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 1, 0, &(xmc_u64){0}), 1);
     steps = at;
     view.on = gives = 1;
     page = xmc_run_claim_long(view.heap, 0, XMC_SPAN_PAGES + 10u);
@@ -266,7 +266,7 @@ static void long_runs_and_index(void **state) {
   uint32_t span;
   (void)state;
   look_open(4u << 20, 1, XMC_SPAN_PAGES * XMC_PAGE_BYTES);
-  assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 0, 0, &(xmc_u64){0}), 1);
+  assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 1, 0, &(xmc_u64){0}), 1);
   assert_true(is_named(0));
   assert_int_equal(xmc_run_claim_long(view.heap, 0, XMC_SPAN_PAGES + 10u), XMC_SPAN_PAGES);
   assert_false(is_named(0));
@@ -526,7 +526,7 @@ static void started_during_the_first_search(void **state) {
         xmc_seat_none(&seat);
         searches = 1;
         at_step = step;
-        assert_true(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 0, page, &seen));
+        assert_true(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 1, page, &seen));
         claim = xmc_pages_start(view.heap, 0, xmc_class_is_small(cls) ? xmc_slab_class(cls) : cls, 1, page, 0,
                                 seat, 0);
         if (xmc_class_is_small(cls))

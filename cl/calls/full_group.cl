@@ -74,7 +74,7 @@ XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   xmc_seat parks;
   if (page >= pages)
     page %= pages;
-  if (!xmc_run_claim_at(heap, (xmc_u32)map, 0, page, &seen))
+  if (!xmc_run_claim_at(heap, (xmc_u32)map, 1u, page, &seen))
     return XMC_NONE;
   slab = xmc_slab_id(page);
   if (XMC_TRUSTS_ENTRIES && w == XMC_WORD_RETIRED &&
@@ -117,8 +117,10 @@ XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
   }
   if (!xmc_seat_own(seat) && xmc_hint_is_stack(seat->hint))
     next = xmc_load_relaxed32(xmc_map_hint(heap, (xmc_u32)map, pages, page));
-  if (!xmc_run_claim_at(heap, (xmc_u32)map, order, page, &seen))
+  if (!xmc_run_claim_at(heap, (xmc_u32)map, xmc_class_run(order), page, &seen))
     return XMC_NONE;
+  XMC_AFRESH(cls); /* so that what is computed from it takes no registers before */
+  order = xmc_class_order(cls);
   scarce = xmc_scarce_near(heap);
   id = xmc_run_id(page, order);
   /* The hint is stored first, so that it need not be kept while the entries are written. The entries are written before the state word,

@@ -201,6 +201,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_class_malloc_last(XMC_GLOBAL xmcHeap *heap, xmc
 XMC_COLD_FN xmc_u32 xmc_memoryblock_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages,
                                            xmc_u32 align) {
   XMC_AFRESH64(heap);
+  XMC_AFRESH(pages); /* without this the size in bytes, 64 bits, is kept beside it */
   xmc_u32 at = 0;
   xmc_u64 mask = 0;
   xmc_search search = 0;

@@ -4,23 +4,27 @@
 #define XMC_LONG_RUN_CL
 #include "memoryblock.cl"
 
-/* Claims XMC_SPANS_AT_ONCE whole spans from `span` on, by CAS that do not wait for each other. Returns 1 if all of them were free. Else
- * it gives back those that it claimed, moves `flux` if there were any, and returns 0. The spans must be present. */
+/* Claims XMC_SPANS_AT_ONCE whole spans from `span` on, by exchanges that do not wait for each other. Returns 1 if all of them were
+ * wholly free. Else it gives back what it took, moves `flux` if that was anything, and returns 0. The spans must be present. It gives
+ * back by hints, without a release, because it wrote nothing to those pages: whoever takes them next acquires what their last owner
+ * released. */
 #define XMC_SPANS_AT_ONCE 4u
 XMC_FN int xmc_spans_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *word = xmc_span_word(heap, span); /* the next span's word lies before it */
-  const xmc_u64 all = ~(xmc_u64)0;
-  xmc_u64 a = xmc_cas_hint64_fast(word, all, 0), b = xmc_cas_hint64_fast(word - 1, all, 0),
-          c = xmc_cas_hint64_fast(word - 2, all, 0), d = xmc_cas_acquire64_fast(word - 3, all, 0);
-  xmc_u32 got = (xmc_u32) !~a | (xmc_u32) !~b << 1 | (xmc_u32) !~c << 2 | (xmc_u32) !~d << 3;
-  got = XMC_HIDDEN(got); /* hides all four at once, so that they do not wait for each other */
-  if (got == (1u << XMC_SPANS_AT_ONCE) - 1u)
+  xmc_u64 a = xmc_exchange_hint64_fast(word, 0), b = xmc_exchange_hint64_fast(word - 1, 0),
+          c = xmc_exchange_hint64_fast(word - 2, 0), d = xmc_and_acquire64_fast(word - 3, 0);
+  xmc_u32 i;
+  if (!~XMC_HIDDEN(a & b & c & d)) /* hides all four at once, so that they do not wait for each other */
     return 1;
-  if (got) {
+  if (a | b | c | d) {
+    xmc_or_hint64(word, a);
+    xmc_or_hint64(word - 1, b);
+    xmc_or_hint64(word - 2, c);
+    xmc_or_hint64(word - 3, d);
     XMC_ROLLED
-    for (; got; got &= got - 1u)
-      xmc_span_give(heap, span + xmc_lowest32(got), all);
+    for (i = span; i < span + XMC_SPANS_AT_ONCE; i++)
+      xmc_index_add_called(heap, 0, i, xmc_orders_gained(xmc_load_relaxed64(xmc_span_word(heap, i)), 0));
     xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
   }
   return 0;
@@ -37,16 +41,16 @@ XMC_FN xmc_u32 xmc_pages_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 p
   xmc_u64 mask, seen, old;
   XMC_ROLLED
   for (done = 0; done < pages; done += n) {
+    n = XMC_SPANS_AT_ONCE * XMC_SPAN_PAGES;
+    if (!((page + done) & (XMC_SPAN_PAGES - 1u)) && pages - done >= n &&
+        xmc_spans_claim(heap, (page + done) >> XMC_SPAN_SHIFT))
+      continue;
+    XMC_AFRESH(done); /* what follows is computed here, so that it takes no registers before */
     first = (page + done) & (XMC_SPAN_PAGES - 1u);
     n = pages - done < XMC_SPAN_PAGES - first ? pages - done : XMC_SPAN_PAGES - first;
     word = xmc_span_word(heap, (page + done) >> XMC_SPAN_SHIFT);
     mask = xmc_run_mask(first, n);
-    if (n == XMC_SPAN_PAGES && pages - done >= XMC_SPANS_AT_ONCE * XMC_SPAN_PAGES &&
-        xmc_spans_claim(heap, (page + done) >> XMC_SPAN_SHIFT)) {
-      n = XMC_SPANS_AT_ONCE * XMC_SPAN_PAGES;
-      continue;
-    }
-    seen = n == XMC_SPAN_PAGES ? mask : xmc_load_relaxed64(word);
+    seen = xmc_load_relaxed64(word);
     XMC_ROLLED
     while ((seen & mask) == mask) {
       old = xmc_cas_acquire64(word, seen, seen & ~mask);

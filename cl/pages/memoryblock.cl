@@ -181,24 +181,24 @@ XMC_FN void xmc_span_mend(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 order)
   xmc_index_add_called(heap, 0, span, xmc_order_in(xmc_load_relaxed64(xmc_span_word(heap, span)), order));
 }
 
-/* Claims the run of 2^order pages at `page`, a multiple of that, by one fetch-and: a run at a fixed place needs no CAS, because it does
- * not matter whether other pages of the span come and go. Returns 1 if the whole run was free. Else it returns 0, after it gave back
- * the part that was free, and moved `flux` for that if room was ever scarce. `map`: the header's page_map. *seen: the span's word
- * before. */
-XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u32 order, xmc_u32 page,
-                            xmc_u64 *seen) {
+/* Claims the run that begins at `page` and has as many pages as `run` has bits, from bit 0 up, by one fetch-and: a run at a fixed place
+ * needs no CAS, because it does not matter whether other pages of the span come and go. Returns 1 if the whole run was free. Else it
+ * returns 0, after it gave back the part that was free, and moved `flux` for that if room was ever scarce. The run must lie in one
+ * span. `map`: the header's page_map. *seen: the span's word before. */
+XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u64 run, xmc_u32 page, xmc_u64 *seen) {
   XMC_AFRESH64(heap);
   XMC_GLOBAL xmc_u64 *word = xmc_map_span_word(heap, map, page >> XMC_SPAN_SHIFT);
-  xmc_u64 mask = xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order), got;
+  xmc_u64 mask = run << (page & (XMC_SPAN_PAGES - 1u)), got;
+  xmc_u32 orders;
   *seen = xmc_and_acquire64(word, ~mask);
   got = *seen & mask;
   if (got == mask)
     return 1;
   if (got) { /* the part that was free is given back */
     mask = xmc_or_release64(word, got);
-    order = xmc_orders_gained(mask | got, mask);
-    if (order)
-      xmc_index_add_called(heap, 0, page >> XMC_SPAN_SHIFT, order);
+    orders = xmc_orders_gained(mask | got, mask);
+    if (orders)
+      xmc_index_add_called(heap, 0, page >> XMC_SPAN_SHIFT, orders);
     if (xmc_load_relaxed64(&heap->scarce) & ~XMC_ROOM_SHORT)
       xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
   }
@@ -234,7 +234,7 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
       if (starts >> any)
         starts = starts >> any << any;
       page = (page & ~(XMC_SPAN_PAGES - 1u)) + xmc_lowest64(starts);
-      if (xmc_run_claim_at(heap, xmc_heap_map(heap), order, page, &seen))
+      if (xmc_run_claim_at(heap, xmc_heap_map(heap), xmc_run_mask(0, 1u << order), page, &seen))
         return page;
       continue;
     }

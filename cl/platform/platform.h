@@ -134,7 +134,8 @@
 #if !XMC_NVIDIA
 #define xmc_cas_release64_fast xmc_cas_release64
 #define xmc_cas_acquire64_fast xmc_cas_acquire64
-#define xmc_cas_hint64_fast xmc_cas_hint64
+#define xmc_and_acquire64_fast xmc_and_acquire64
+#define xmc_exchange_hint64_fast xmc_exchange_hint64
 #define xmc_or_hint64_fast xmc_or_hint64
 #define xmc_load_row_fast xmc_load_row
 #define xmc_load_relaxed32_fast xmc_load_relaxed32

@@ -144,7 +144,7 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   page = page >> order << order;
   if (page >= room || (1u << order) > room - page)
     page = (page >> order) % (room >> order) << order;
-  if (!xmc_run_claim_at(heap, (xmc_u32)map, order, page, &seen)) {
+  if (!xmc_run_claim_at(heap, (xmc_u32)map, xmc_class_run(order), page, &seen)) {
     next = XMC_RUN_HOMES;
     XMC_AFRESH(order);
     XMC_AFRESH(fifo);
