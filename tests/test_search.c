@@ -180,31 +180,36 @@ static void part_of_the_spans(void **state) {
     stepped_back(6, 5 * XMC_SPAN_PAGES + 10u, somebody * XMC_SPAN_PAGES);
 }
 
-/* A span without a free page is taken from the index while a page of it comes back; and a request that finds a run free in part takes the
- * part for a moment, in which somebody else takes the span from the index. In the end the index has what is free. */
+/* A span without a free page is taken from the index while a page of it comes back; and a request that finds a run, or four spans, free
+ * in part takes the part for a moment, in which somebody else takes the span from the index. In the end the index has what is free. */
 static void the_index_is_mended(void **state) {
+  enum { WHOLE, RUN, SPANS, WAYS };
   xmc_u64 seen;
-  int at, reached, part;
+  int at, reached, way;
   (void)state;
-  for (part = 0; part < 2; part++)
+  for (way = 0; way < WAYS; way++)
     for (at = 0, reached = 1; reached; at++) {
-      look_open(1u << 20, 1, XMC_PAGE_BYTES);
-      while (xmc_span_take(view.heap, 0, 0) != XMC_NONE)
+      look_open(way == SPANS ? 9u << 20 : 1u << 20, 1, XMC_PAGE_BYTES);
+      while (way != SPANS && xmc_span_take(view.heap, 0, 0) != XMC_NONE)
         ;
-      if (part)
+      if (way == RUN)
         xmc_span_give(view.heap, 0, 1u << 4); /* page 5 is in use */
       steps = at;
       view.on = 1;
-      gives = !part;
-      mends = part;
-      if (part)
+      gives = way == WHOLE;
+      mends = !gives;
+      if (way == SPANS) {
+        assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 1, 5, &seen), 1);
+        assert_int_equal(xmc_spans_claim(view.heap, 0), 0);
+      } else if (way == RUN) {
         assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 3, 4, &seen), 0);
-      else
+      } else {
         xmc_span_mend(view.heap, 0, 0);
+      }
       view.on = gives = mends = 0;
       reached = steps < 0;
       steps = -1;
-      if (!reached && !part)
+      if (!reached && way == WHOLE)
         xmc_span_give(view.heap, 0, 1);
       assert_true((xmc_u32)*xmc_index_word(view.heap, 0, 0) & 1u);
       look_close();
