@@ -236,7 +236,9 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
   return 0;
 }
 
-/* Says that room is scarce, unless it is scarce now. From then on work-items that make room findable say so (whole bitmap, flux). */
+/* Says that room is scarce, unless it is scarce now. From then on work-items that make room findable say so (whole bitmap, flux). The
+ * first turn may look before the bit is set, because the hint's value is not used. Then xmc_make_room reads the word, so the bit is set
+ * when the second turn begins, and no search fails before its second turn. */
 XMC_FN void xmc_say_scarce(XMC_GLOBAL xmcHeap *heap) {
   XMC_AFRESH64(heap);
   if (!xmc_is_scarce(heap))
