@@ -26,6 +26,7 @@ static int steps = -1; /* until the others run */
   } while (0)
 #include "support/core.h"
 #include "support/look.h"
+#include <sys/mman.h>
 #include "../host/inspect/inspect.h"
 #include "support/named.h"
 
@@ -126,10 +127,28 @@ static void part_of_a_run(void **state) {
   look_close();
 }
 
+/* Three spans below one word of the index's second level, the first two below one of its first: one is taken from the index, of the
+ * second a page comes back, and another search takes the third from the index. */
+enum { TALL_SPANS = 192, MENDED = 64, BACK = 65, OTHER = 72 };
+static xmcHeap *tall;
+static int tall_step, back_at, other_at;
+static void tall_others(void) {
+  xmcHeap *heap = tall;
+  tall = NULL; /* the other calls run undisturbed */
+  if (tall_step == back_at)
+    xmc_span_give(heap, BACK, 1);
+  if (tall_step == other_at)
+    xmc_span_mend(heap, OTHER, 0);
+  tall_step++;
+  tall = heap;
+}
+
 /* The same for spans: a request of more than a span steps back when somebody takes a page behind its first span. */
 static int taken, gives, mends, counts;
 static uint32_t accesses, takes; /* which page */
 static void others(void) {
+  if (tall)
+    tall_others();
   accesses += view.on || counts; /* not those of a look */
   if (!view.on || steps < 0 || steps-- > 0)
     return;
@@ -214,6 +233,67 @@ static void the_index_is_mended(void **state) {
       assert_true((xmc_u32)*xmc_index_word(view.heap, 0, 0) & 1u);
       look_close();
     }
+}
+
+/* Whatever the order in which the others run between the steps of xmc_index_remove, in the end each level names the page. */
+static void the_levels_are_mended(void **state) {
+  enum { MOST = 24 };
+  xmcHeap header = core_header((TALL_SPANS + 8u) << 20, 1, 0, XMC_COALESCE_CLASS), *heap;
+  xmc_u32 level, span, order;
+  (void)state;
+  for (back_at = 0; back_at < MOST; back_at++)
+    for (other_at = 0; other_at < MOST; other_at++) {
+      heap = mmap(NULL, header.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                  0);
+      assert_true(heap != MAP_FAILED);
+      *heap = header;
+      xmc_init_part(heap, 0, 1);
+      xmc_init_open(heap);
+      assert_true(heap->spans > TALL_SPANS);
+      for (span = 0; span < heap->spans;
+           span++) { /* no page is free, and the index names order 0 of two spans */
+        *xmc_span_word(heap, span) = 0;
+        for (order = span == MENDED || span == OTHER; order < XMC_ORDERS; order++)
+          xmc_span_mend(heap, span, order);
+      }
+      tall_step = 0;
+      tall = heap;
+      xmc_span_mend(heap, MENDED, 0);
+      tall = NULL;
+      assert_in_range(tall_step, 1, MOST - 1);
+      if (back_at >= tall_step)
+        xmc_span_give(heap, BACK, 1);
+      if (other_at >= tall_step)
+        xmc_span_mend(heap, OTHER, 0);
+      for (level = 0; level < XMC_INDEX_LEVELS; level++) {
+        span = BACK >> (3u * level);
+        if (!(*xmc_index_word(heap, level, span) >> (8u * (span & 7u)) & 1u))
+          fail_msg(
+              "level %u does not name a page that came back before step %d, the other search before step %d",
+              level, back_at, other_at);
+      }
+      munmap(heap, header.bytes);
+    }
+}
+
+/* A block that cannot grow because a page four spans behind it is in use takes nothing out of sight. */
+static void growth_in_vain(void **state) {
+  xmc_u32 page;
+  (void)state;
+  look_open(9u << 20, 1, XMC_PAGE_BYTES);
+  assert_int_equal(xmc_pages_claim(view.heap, 0, XMC_SPAN_PAGES), XMC_SPAN_PAGES);
+  xmc_memoryblock_start(view.heap, 0, XMC_SPAN_PAGES);
+  for (page = XMC_SPAN_PAGES; page < view.heap->pages; page++) /* one page of the four spans is free */
+    if (page != 2 * XMC_SPAN_PAGES)
+      assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 1, page, &(xmc_u64){0}), 1);
+  xmc_say_scarce(view.heap);
+  assert_true(has_room());
+  look_begin();
+  assert_int_equal(xmc_memoryblock_resize(view.heap, 0, XMC_SPAN_PAGES, 5 * XMC_SPAN_PAGES), 0);
+  view.on = 0;
+  assert_int_equal(view.hidden, 0);
+  assert_true(has_room());
+  look_close();
 }
 
 /* The index says of a span that it is free, where a page is in use that comes back during the request: in the end it must say so. */
@@ -556,6 +636,8 @@ int main(int argc, char **argv) {
                                      cmocka_unit_test(part_of_a_run),
                                      cmocka_unit_test(part_of_the_spans),
                                      cmocka_unit_test(the_index_is_mended),
+                                     cmocka_unit_test(the_levels_are_mended),
+                                     cmocka_unit_test(growth_in_vain),
                                      cmocka_unit_test(a_span_comes_back),
                                      cmocka_unit_test(a_run_is_lost),
                                      cmocka_unit_test(runs_are_lost),

@@ -245,7 +245,7 @@ XMC_COLD_FN int xmc_memoryblock_resize(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, x
   xmc_u64 word = xmc_word_memoryblock(had);
   int done;
   if (pages > had && (pages > XMC_MAX_BLOCK_PAGES || pages > xmc_heap_present(heap) - page ||
-                      xmc_pages_claim(heap, page + had, pages - had) != pages - had))
+                      !xmc_pages_behind(heap, page + had, pages - had)))
     return 0;
   xmc_body_enter(heap, page, had, pages);
   done = xmc_cas_acq_rel64(xmc_word_of(heap, xmc_superblock_id(page, 0)), word,

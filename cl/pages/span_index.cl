@@ -123,7 +123,9 @@ XMC_HOT_FN void xmc_index_add_called(XMC_GLOBAL xmcHeap *heap, xmc_u32 level, xm
 }
 
 /* Removes `orders` from up to eight spans from `span` on, whose bytes must lie in one word, and from the levels above where no byte of
- * the word has them any more. The caller must look at the spans once more afterwards, unless it owns them (xmc_run_claim_long). */
+ * the word has them any more. The caller must look at the spans once more afterwards, unless it owns them (xmc_run_claim_long). What
+ * comes back meanwhile is added upwards as far as the first word that had it, because another such call may have emptied the words
+ * above. */
 XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 spans, xmc_u32 orders) {
   xmc_u32 level, up, left = orders;
   xmc_u64 bits = orders * ((xmc_u64)0x0101010101010101u >> (64u - 8u * spans));
@@ -136,10 +138,11 @@ XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 spa
   }
   XMC_ROLLED
   for (up = 1; up < level; up++) { /* did the word below get one meanwhile? */
+    XMC_AFRESH(orders); /* saves two registers where lanes want different sizes */
     span >>= 3;
     left = orders & xmc_index_union(xmc_load_relaxed64(xmc_index_word(heap, up - 1u, span << 3)));
     if (left)
-      xmc_or_hint64(xmc_index_word(heap, up, span), (xmc_u64)left << (8u * (span & 7u)));
+      xmc_index_add_called(heap, up, span, left);
   }
 }
 
