@@ -25,7 +25,8 @@ enum { GROUPS = 192, GROUPS_TOGETHER = 8, ITEMS = GROUPS * SIMT_LANES, MOST_ROUN
 typedef struct kernel {
   xmcHeap *heap;
   uint32_t bytes, rounds, refused;
-  int pairs;
+  uint32_t kernel; /* its number, from which mixed sizes are drawn */
+  int pairs, mixed;
   char *blocks[MOST_ROUNDS][ITEMS];
   uint32_t ended[MOST_ROUNDS][GROUPS / GROUPS_TOGETHER]; /* work-items of a work-group */
   uint64_t tick[GROUPS];                                 /* at which each sub-group ended */
@@ -45,7 +46,8 @@ static void allocate(uint32_t number, void *data) {
   kernel *k = data;
   uint32_t round;
   for (round = 0; round < k->rounds; round++) {
-    char *block = xmcMalloc(k->heap, k->bytes);
+    uint64_t seed = number + (uint64_t)(k->kernel * MOST_ROUNDS + round) * ITEMS;
+    char *block = xmcMalloc(k->heap, k->mixed ? 4u + core_random(&seed) % (k->bytes - 3u) : k->bytes);
     simt_step(); /* the user's write */
     k->refused += block == NULL;
     if (k->pairs)
@@ -83,8 +85,8 @@ static double steps(kernel *k, void (*run)(uint32_t, void *), uint64_t seed) {
 }
 
 /* Kernels that allocate and free by turns; the first one, for which nothing was carved yet, does not count. */
-static void bounded(uint32_t mib, xmc_u32 fifos, uint32_t bytes, uint32_t rounds, double alloc_most,
-                    double free_most) {
+static void bounded(uint32_t mib, xmc_u32 fifos, uint32_t bytes, int mixed, uint32_t rounds,
+                    double alloc_most, double free_most) {
   kernel *k = calloc(1, sizeof *k);
   double alloc = 0, gone = 0;
   uint32_t i;
@@ -92,18 +94,19 @@ static void bounded(uint32_t mib, xmc_u32 fifos, uint32_t bytes, uint32_t rounds
   assert_true(rounds <= MOST_ROUNDS);
   k->heap = core_heap((size_t)mib << 20, fifos, 0, XMC_COALESCING);
   k->bytes = bytes;
+  k->mixed = mixed;
   k->rounds = rounds;
   k->pairs = free_most == 0;
   for (i = 0; i < KERNELS; i++) {
-    double a = steps(k, allocate, 100u + i), f = k->pairs ? 0 : steps(k, release, 200u + i);
+    double a = (k->kernel = i, steps(k, allocate, 100u + i)), f = k->pairs ? 0 : steps(k, release, 200u + i);
     alloc += i ? a / (KERNELS - 1) : 0;
     gone += i ? f / (KERNELS - 1) : 0;
   }
   assert_int_equal(k->refused, 0);
   assert_int_equal(k->heap->failed_requests + k->heap->double_frees + k->heap->invalid_frees, 0);
-  printf("%3u MiB, %3u FIFOs, %4u B: %s %.1f (at most %.1f), free %.1f (%.1f)\n", mib,
-         xmc_fifos_count(k->heap->fifo_table[0]), bytes, k->pairs ? "pair " : "alloc", alloc, alloc_most,
-         gone, free_most);
+  printf("%3u MiB, %3u FIFOs, %s%4u B: %s %.1f (at most %.1f), free %.1f (%.1f)\n", mib,
+         xmc_fifos_count(k->heap->fifo_table[0]), mixed ? "4 to " : "", bytes, k->pairs ? "pair " : "alloc",
+         alloc, alloc_most, gone, free_most);
   assert_true(alloc <= alloc_most && gone <= free_most);
   core_heap_free(k->heap);
   free(k);
@@ -124,7 +127,10 @@ static void bounds(void **state) {
   size_t i;
   (void)state;
   for (i = 0; i < sizeof cases / sizeof *cases; i++)
-    bounded(cases[i].mib, CORE_SLOTS_DEFAULT, cases[i].bytes, cases[i].rounds, cases[i].alloc, cases[i].free);
+    bounded(cases[i].mib, CORE_SLOTS_DEFAULT, cases[i].bytes, 0, cases[i].rounds, cases[i].alloc,
+            cases[i].free);
+  bounded(248, CORE_SLOTS_DEFAULT, 64, 1, 5, 14.5, 7); /* each lane another size */
+  bounded(248, CORE_SLOTS_DEFAULT, 256, 1, 5, 12, 4.5);
 }
 
 /* The first requests of a kernel, of which each sub-group makes one for each of four classes: those whose slots share a FIFO of slabs find it empty
@@ -158,11 +164,11 @@ static void slabs_shared(void **state) {
 /* In a heap without FIFOs each request searches: for a parked Superblock, in one page, then for new memory. */
 static void unbuffered(void **state) {
   (void)state;
-  bounded(248, 0, 16, 5, 41, 11);
-  bounded(248, 0, 1024, 5, 21.5, 9.5);
-  bounded(248, 0, 16, 5, 62, 0);
-  bounded(248, 0, 256, 5, 47, 0);
-  bounded(248, 0, 1024, 5, 30, 0);
+  bounded(248, 0, 16, 0, 5, 41, 11);
+  bounded(248, 0, 1024, 0, 5, 21.5, 9.5);
+  bounded(248, 0, 16, 0, 5, 62, 0);
+  bounded(248, 0, 256, 0, 5, 47, 0);
+  bounded(248, 0, 1024, 0, 5, 30, 0);
 }
 
 /* Sub-groups of few multiprocessors, eight each, look for Memoryblocks all over the heap. */

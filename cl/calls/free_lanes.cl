@@ -44,7 +44,10 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
   }
   if (xmc_lanes_below(group) > 0)
     return;
-  if (lanes >= 8u && lanes <= 32u && bits == 0xffffffffu >> (32u - lanes)) {
+  /* Fewer than 32 blocks of a small class can be all blocks only of a slab's last Superblock. They are not tried: where lanes free
+   * different sizes most of these CAS failed, and made the chain of accesses half as long again (tests/test_steps.c). */
+  if (lanes >= (xmc_class_is_small(place.cls) ? 32u : 8u) && lanes <= 32u &&
+      bits == 0xffffffffu >> (32u - lanes)) {
     /* If these are all blocks of a Superblock that is not listed, the CAS retires it, and its memory is given back with this release.
      * The fetch-or is issued at once, behind the same fence. If the CAS failed, the fetch-or is the release; else it changes nothing,
      * because a retired word has these bits set. */

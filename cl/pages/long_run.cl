@@ -96,11 +96,14 @@ XMC_FN xmc_u32 xmc_spans_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 pa
 }
 
 /* Claims the pages [page, page + pages), which must be present, for a block that ends before them. Returns 1; or 0 if not all of them are
- * free. Where whole spans look in use it claims nothing: most blocks that cannot grow meet a block in use, and spans that were
- * claimed in vain would be out of other requests' sight meanwhile. */
+ * free. If the first page or a whole span looks in use it claims nothing: most blocks that cannot grow meet a block in use, and spans
+ * that were claimed in vain would be out of other requests' sight meanwhile. */
 XMC_FN int xmc_pages_behind(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
   XMC_AFRESH64(heap);
   xmc_u32 skip = (0u - page) & (XMC_SPAN_PAGES - 1u); /* pages of a span that begins before them */
+  if (!(xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT)) >> (page & (XMC_SPAN_PAGES - 1u)) &
+        1u))
+    return 0;
   if (pages > skip &&
       xmc_spans_look(heap, (page + skip) >> XMC_SPAN_SHIFT, pages - skip) << XMC_SPAN_SHIFT < pages - skip)
     return 0;

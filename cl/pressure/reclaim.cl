@@ -237,8 +237,8 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
 }
 
 /* Says that room is scarce, unless it is scarce now. From then on work-items that make room findable say so (whole bitmap, flux). The
- * first turn may look before the bit is set, because the hint's value is not used. Then xmc_make_room reads the word, so the bit is set
- * when the second turn begins, and no search fails before its second turn. */
+ * hint's value is not used, so loads that follow may be performed before the bit is set. That is enough, because no search fails before a
+ * turn that begins later: xmc_search_begins reads the word again, and what it reads has the bit. */
 XMC_FN void xmc_say_scarce(XMC_GLOBAL xmcHeap *heap) {
   XMC_AFRESH64(heap);
   if (!xmc_is_scarce(heap))
