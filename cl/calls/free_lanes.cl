@@ -25,6 +25,14 @@ XMC_PART_FN void xmc_class_free_end(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
 }
 #endif
 
+/* Returns 1 if it is worth trying whether `lanes` lanes, whose blocks are the `bits` of a Superblock, free all its blocks. Of a small class
+ * 32 blocks are tried only. Fewer can be all only in a slab's last Superblock, and where lanes free different sizes most of these CAS
+ * failed, which made the chain of accesses half as long again (tests/test_steps.c). */
+XMC_FN int xmc_may_be_all(xmc_u32 cls, xmc_u32 bits, xmc_u32 lanes) {
+  return lanes >= (xmc_class_is_small(cls) ? 32u : 8u) && lanes <= 32u &&
+         bits == 0xffffffffu >> (32u - lanes);
+}
+
 /* Frees the Basicblock that begins at `place`. Any lanes may call it: those whose blocks have the same state word form a group, and the
  * group's first lane releases for all. */
 XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place) {
@@ -44,10 +52,7 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
   }
   if (xmc_lanes_below(group) > 0)
     return;
-  /* Fewer than 32 blocks of a small class can be all blocks only of a slab's last Superblock. They are not tried: where lanes free
-   * different sizes most of these CAS failed, and made the chain of accesses half as long again (tests/test_steps.c). */
-  if (lanes >= (xmc_class_is_small(place.cls) ? 32u : 8u) && lanes <= 32u &&
-      bits == 0xffffffffu >> (32u - lanes)) {
+  if (xmc_may_be_all(place.cls, bits, lanes)) {
     /* If these are all blocks of a Superblock that is not listed, the CAS retires it, and its memory is given back with this release.
      * The fetch-or is issued at once, behind the same fence. If the CAS failed, the fetch-or is the release; else it changes nothing,
      * because a retired word has these bits set. */

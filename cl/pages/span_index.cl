@@ -138,7 +138,7 @@ XMC_FN void xmc_index_remove(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 spa
   }
   XMC_ROLLED
   for (up = 1; up < level; up++) { /* did the word below get one meanwhile? */
-    XMC_AFRESH(orders); /* saves two registers where lanes want different sizes */
+    XMC_AFRESH(orders);            /* saves two registers where lanes want different sizes */
     span >>= 3;
     left = orders & xmc_index_union(xmc_load_relaxed64(xmc_index_word(heap, up - 1u, span << 3)));
     if (left)
