@@ -4,10 +4,10 @@
 #define XMC_LONG_RUN_CL
 #include "memoryblock.cl"
 
-/* Claims XMC_SPANS_AT_ONCE whole spans from `span` on, by exchanges that do not wait for each other. Returns 1 if all of them were
- * wholly free. Else it gives back what it took, moves `flux` if that was anything, and returns 0. The spans must be present. It gives
- * back by hints, without a release, because it wrote nothing to those pages: whoever takes them next acquires what their last owner
- * released. */
+/* Claims XMC_SPANS_AT_ONCE whole spans from `span` on, by exchanges with 0 that do not wait for each other; the last one is a fetch-and,
+ * which acquires for all. Returns 1 if all of them were wholly free. Else it gives back what it took, moves `flux` if that was
+ * anything, and returns 0. The spans must be present. It gives back by hints, without a release, because it wrote nothing to those
+ * pages: whoever takes them next acquires what their last owner released. */
 #define XMC_SPANS_AT_ONCE 4u
 XMC_FN int xmc_spans_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 span) {
   XMC_AFRESH64(heap);
