@@ -250,8 +250,8 @@ static void the_levels_are_mended(void **state) {
       xmc_init_part(heap, 0, 1);
       xmc_init_open(heap);
       assert_true(heap->spans > TALL_SPANS);
-      for (span = 0; span < heap->spans;
-           span++) { /* no page is free, and the index names order 0 of two spans */
+      /* No page is free, and the index names order 0 of two spans. */
+      for (span = 0; span < heap->spans; span++) {
         *xmc_span_word(heap, span) = 0;
         for (order = span == MENDED || span == OTHER; order < XMC_ORDERS; order++)
           xmc_span_mend(heap, span, order);

@@ -84,7 +84,8 @@ static double steps(kernel *k, void (*run)(uint32_t, void *), uint64_t seed) {
   return (double)k->tick[GROUPS - 3] / k->rounds;
 }
 
-/* Kernels that allocate and free by turns; the first one, for which nothing was carved yet, does not count. */
+/* Kernels that allocate and free by turns; the first one, for which nothing was carved yet, does not count. Of `bytes` each or, if
+ * `mixed`, each work-item another size from 4 B to `bytes`. */
 static void bounded(uint32_t mib, xmc_u32 fifos, uint32_t bytes, int mixed, uint32_t rounds,
                     double alloc_most, double free_most) {
   kernel *k = calloc(1, sizeof *k);
@@ -98,7 +99,10 @@ static void bounded(uint32_t mib, xmc_u32 fifos, uint32_t bytes, int mixed, uint
   k->rounds = rounds;
   k->pairs = free_most == 0;
   for (i = 0; i < KERNELS; i++) {
-    double a = (k->kernel = i, steps(k, allocate, 100u + i)), f = k->pairs ? 0 : steps(k, release, 200u + i);
+    double a, f;
+    k->kernel = i;
+    a = steps(k, allocate, 100u + i);
+    f = k->pairs ? 0 : steps(k, release, 200u + i);
     alloc += i ? a / (KERNELS - 1) : 0;
     gone += i ? f / (KERNELS - 1) : 0;
   }
@@ -129,7 +133,7 @@ static void bounds(void **state) {
   for (i = 0; i < sizeof cases / sizeof *cases; i++)
     bounded(cases[i].mib, CORE_SLOTS_DEFAULT, cases[i].bytes, 0, cases[i].rounds, cases[i].alloc,
             cases[i].free);
-  bounded(248, CORE_SLOTS_DEFAULT, 64, 1, 5, 14.5, 7); /* each lane another size */
+  bounded(248, CORE_SLOTS_DEFAULT, 64, 1, 5, 14.5, 7);
   bounded(248, CORE_SLOTS_DEFAULT, 256, 1, 5, 12, 4.5);
 }
 

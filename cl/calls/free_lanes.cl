@@ -26,7 +26,7 @@ XMC_PART_FN void xmc_class_free_end(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
 #endif
 
 /* Returns 1 if it is worth trying whether `lanes` lanes, whose blocks are the `bits` of a Superblock, free all its blocks. Of a small class
- * 32 blocks are tried only. Fewer can be all only in a slab's last Superblock, and where lanes free different sizes most of these CAS
+ * this is tried for 32 blocks only. Fewer are all blocks only in a slab's last Superblock, and where lanes free different sizes most of these CAS
  * failed, which made the chain of accesses half as long again (tests/test_steps.c). */
 XMC_FN int xmc_may_be_all(xmc_u32 cls, xmc_u32 bits, xmc_u32 lanes) {
   return lanes >= (xmc_class_is_small(cls) ? 32u : 8u) && lanes <= 32u &&

@@ -119,7 +119,7 @@ XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
     next = xmc_load_relaxed32(xmc_map_hint(heap, (xmc_u32)map, pages, page));
   if (!xmc_run_claim_at(heap, (xmc_u32)map, xmc_class_run(order), page, &seen))
     return XMC_NONE;
-  XMC_AFRESH(cls); /* so that what is computed from it takes no registers before */
+  XMC_AFRESH(cls); /* so that what is computed from it below takes no registers during the claim */
   order = xmc_class_order(cls);
   scarce = xmc_scarce_near(heap);
   id = xmc_run_id(page, order);

@@ -39,7 +39,8 @@ XMC_FN xmc_u64 xmc_run_mask(xmc_u32 first, xmc_u32 n) {
   return (n >= 64u ? ~(xmc_u64)0 : ((xmc_u64)1 << n) - 1u) << first;
 }
 
-/* Returns a mask of 2^order bits from bit 0 up, for the orders of classes, whose Superblocks have up to 16 pages. */
+/* Returns what xmc_run_mask(0, 2^order) does, in fewer instructions and registers, for the orders of classes, which are at most 4: a
+ * Superblock has up to 16 pages. */
 XMC_FN xmc_u64 xmc_class_run(xmc_u32 order) { return (1u << (1u << order)) - 1u; }
 
 /* Returns the bits of x at which runs of n set bits start; 1 <= n <= 64. */

@@ -45,7 +45,7 @@ XMC_FN xmc_u32 xmc_pages_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 p
     if (!((page + done) & (XMC_SPAN_PAGES - 1u)) && pages - done >= n &&
         xmc_spans_claim(heap, (page + done) >> XMC_SPAN_SHIFT))
       continue;
-    XMC_AFRESH(done); /* what follows is computed here, so that it takes no registers before */
+    XMC_AFRESH(done); /* so that what is computed from it below takes no registers during xmc_spans_claim */
     first = (page + done) & (XMC_SPAN_PAGES - 1u);
     n = pages - done < XMC_SPAN_PAGES - first ? pages - done : XMC_SPAN_PAGES - first;
     word = xmc_span_word(heap, (page + done) >> XMC_SPAN_SHIFT);
