@@ -72,6 +72,8 @@ XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
   } else {
     block = xmc_any_malloc(heap, me, size);
   }
+  if (XMC_JOINS && !block && size > 0 && xmc_heap_is_ours(heap))
+    block = xmc_joined_malloc(heap, size);
   if (!block && size > 0 && xmc_heap_is_ours(heap))
     xmc_count_failure_of(heap, size, id);
   return block;
@@ -169,10 +171,15 @@ XMC_SHORT_API void xmcFree(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
 XMC_API size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   xmc_place place;
   xmc_u64 word;
+  xmc_u32 count = 1;
   if (!ptr || !xmc_heap_is_ours(heap))
     return 0;
   XMC_OWN(heap);
-  xmc_find_block(heap, ptr, &place);
+  if (!xmc_find_block(heap, ptr, &place) && XMC_JOINS && place.cls == XMC_CLASS_NONE) {
+    count = xmc_joined_find(heap, ptr, &place);
+    if (!count)
+      return 0;
+  }
   if (place.cls != XMC_CLASS_MEMORYBLOCK && place.cls >= XMC_CLASSES)
     return 0;
   if (place.rest)
@@ -182,7 +189,7 @@ XMC_API size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
     return 0;
   if (place.cls == XMC_CLASS_MEMORYBLOCK)
     return (size_t)xmc_word_pages(word) << XMC_PAGE_SHIFT;
-  return (word >> place.bit & 1u) ? 0 : xmc_class_bytes(place.cls);
+  return (word >> place.bit & 1u) ? 0 : count * xmc_class_bytes(place.cls);
 }
 
 /* Allocates count * size bytes and sets them to 0 by plain stores. Returns the block; NULL if the product is 0; NULL, a failed request,
@@ -217,7 +224,7 @@ XMC_FN int xmc_pages_resize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size
 XMC_HOT_FN XMC_GLOBAL void *xmc_move_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr,
                                            size_t old, size_t size) {
   XMC_GLOBAL xmc_u64 *from = (XMC_GLOBAL xmc_u64 *)ptr, *to;
-  int pages = old > XMC_MAX_CLASS_BYTES; /* a block of whole pages */
+  int pages = old > (XMC_JOINS ? XMC_PAGE_BYTES - 1u : XMC_MAX_CLASS_BYTES); /* a block of whole pages */
   size_t i;
   if (pages ? size > XMC_MAX_CLASS_BYTES && xmc_pages_resize(heap, ptr, old, size)
             : size <= old && size > old / 2u)

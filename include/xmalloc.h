@@ -358,7 +358,8 @@ XMALLOC_EXPORT cl_int xmcSaveHeap(xmc_heap heap, cl_command_queue queue, const c
  * The whole file is checked before anything is created. A file with any contents and any checksums is either refused or gives
  * a heap in which no two live blocks overlap and no call, good or bad, accesses memory outside of the arena; the contents of the
  * blocks are not checked. Cost: the file is read twice. Errors: those of xmcCreateHeap, CL_INVALID_VALUE (path
- * is NULL), XMC_FILE_NOT_REGULAR, XMC_FILE_UNUSABLE, XMC_FILE_FOREIGN, XMC_FILE_VERSION, XMC_FILE_TRUNCATED, XMC_FILE_DAMAGED. */
+ * is NULL), XMC_HEAP_MISMATCH (the device is a GPU, and the heap of a CPU device has blocks that were joined while room was scarce),
+ * XMC_FILE_NOT_REGULAR, XMC_FILE_UNUSABLE, XMC_FILE_FOREIGN, XMC_FILE_VERSION, XMC_FILE_TRUNCATED, XMC_FILE_DAMAGED. */
 XMALLOC_EXPORT xmc_heap xmcLoadHeap(cl_context context, cl_device_id device,
                                     const xmc_heap_properties *properties, const char *path,
                                     cl_int *errcode_ret);

@@ -257,7 +257,7 @@ typedef struct xmcHeap {
   xmc_u64 failed_bytes; /* in any heap; sum of failed requests of up to XMC_MAX_PAGES pages */
   xmc_u64 regions;      /* how many were made so far (regions/region.h) */
   xmc_u32 room_used;    /* GPUs: running mean of the pages in use (pages/room.cl) */
-  xmc_u32 spare;
+  xmc_u32 joins;        /* CPU devices: how often Basicblocks to join were searched for (calls/joined.cl) */
   /* These three never change. They stand last so that the fields before them kept their offsets. */
   xmc_u64 trace;         /* byte offset of the ring (ring.h); 0: the heap has none */
   xmc_u32 trace_records; /* a power of two; 0 without a ring */
@@ -312,6 +312,8 @@ XMC_FN xmc_u32 xmc_map_back(xmc_u64 entry) { return (xmc_u32)entry >> 8 & 0xfu; 
 XMC_FN xmc_u32 xmc_map_place(xmc_u64 entry) { return (xmc_u32)entry >> 12 & 0x1fu; }
 XMC_FN xmc_u32 xmc_map_blocks(xmc_u64 entry) { return (xmc_u32)entry >> 17; }
 XMC_FN xmc_u32 xmc_map_inverse(xmc_u64 entry) { return (xmc_u32)(entry >> 32); }
+/* The same entry for a page with joined blocks: with 0 in the field `blocks` */
+XMC_FN xmc_u64 xmc_map_joined(xmc_u64 entry) { return entry & ~(xmc_u64)0xfffe0000u; }
 /* The entry of a further page of the Memoryblock or chunk that begins at page `first`, which xmc_map_inverse returns */
 XMC_FN xmc_u64 xmc_map_body(xmc_u32 first) { return (xmc_u64)first << 32 | XMC_MAP(XMC_CLASS_BODY, 0, 0, 0); }
 

@@ -60,7 +60,7 @@ XMC_FN xmc_u32 xmc_page_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 page)
   /* The Superblocks of a slab from the last place down, and then the slab. The slab's watched bit is set before all that, so that a
    * sub-group which takes a place from now on sees it there, and sets the page's bit again (xmc_full_of_slab). */
   if (xmc_class_is_small(cls)) {
-    end = (xmc_map_blocks(end) + 31u) >> 5;
+    end = (xmc_slab_of_entry(end) + 31u) >> 5;
     end = end < 32u ? end : 32u;
     w = xmc_load_relaxed64(xmc_word_of(heap, xmc_slab_id(page)));
     if (xmc_word_class(w) == xmc_slab_class(cls) && !(w & XMC_WORD_WATCHED))

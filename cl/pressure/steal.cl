@@ -51,7 +51,7 @@ XMC_COLD_FN xmc_claim xmc_page_unpark(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
   used = 1u << xmc_map_place(take);
   if (xmc_class_is_small(cls))
     used = ~(xmc_u32)xmc_load_relaxed64(xmc_word_of(heap, xmc_slab_id(page))) &
-           xmc_count_mask(((xmc_map_blocks(take) - 1u) >> 5 & 31u) +
+           xmc_count_mask(((xmc_slab_of_entry(take) - 1u) >> 5 & 31u) +
                           1u); /* at most 32 in a damaged arena, too */
   XMC_ROLLED
   for (; used; used &= used - 1u) {

@@ -87,15 +87,30 @@ static void check_used_pages(xmc_checker *c, const xmc_run *run) {
   }
 }
 
+/* Checks the joined word of a Superblock: each Basicblock that continues another is in use, as is the one before it. */
+static void check_joined(xmc_checker *c, xmc_u32 id) {
+  xmc_u64 word = *xmc_joined_word(c->meta, id), state = *xmc_word_of(c->meta, id);
+  xmc_u32 joined = ~(xmc_u32)word, used = xmc_full_mask(xmc_word_count(state)) & ~xmc_word_free(state);
+  if ((word | 0xffffffffu) != XMC_WORD_RETIRED || joined & ~(used & used << 1))
+    xmc_report_problem(c, XMC_PROBLEM_STATE_WORD, (xmc_u64)((char *)xmc_joined_word(c->meta, id) - (char *)c->meta),
+                       "the joined word 0x%llx of Superblock %d, whose state word is 0x%llx, is impossible",
+                       (unsigned long long)word, id, (unsigned long long)state);
+}
+
 static void check_slab(xmc_checker *c, const xmc_run *run) {
   xmc_u32 blocks = xmc_class_blocks(run->cls, 1), slots = (blocks + 31u) / 32u, used = 0, j;
-  check_entry(c, run->page, XMC_MAP(run->cls, 0, 0, blocks), xmc_class_inverse(run->cls));
+  int joined = xmc_entry_is_joined(*xmc_page_entry(c->meta, run->page));
+  check_entry(c, run->page, XMC_MAP(run->cls, 0, 0, joined ? 0 : blocks), xmc_class_inverse(run->cls));
   check_word(c, xmc_slab_id(run->page), xmc_slab_class(run->cls), slots);
   for (j = 0; j < slots; j++)
     if (!(run->word >> j & 1u)) {
       used |= 1u << j;
       check_word(c, xmc_superblock_id(run->page, j), run->cls,
                  blocks - 32u * j < 32u ? blocks - 32u * j : 32u);
+      if (joined) {
+        used |= 1u << (j ^ XMC_JOINED_ROW);
+        check_joined(c, xmc_superblock_id(run->page, j));
+      }
     }
   check_others(c, run->page, used, 0);
 }
@@ -124,6 +139,8 @@ static int is_left(xmcHeap *meta, xmc_u32 page) {
   } else if (back || row) {
     return 0;
   }
+  if (xmc_entry_is_joined(entry))
+    blocks = 0;
   return entry == ((xmc_u64)xmc_class_inverse(cls) << 32 | XMC_MAP(cls, back, row, blocks));
 }
 
@@ -151,7 +168,8 @@ static void check_chunk(xmc_checker *c, const xmc_run *run) {
 }
 
 static void check_run(xmc_checker *c, const xmc_run *run) {
-  xmc_u32 i, row = 0;
+  xmc_u32 i, row, rows = 1u;
+  int joined;
   switch (run->kind) {
   case XMC_RUN_FREE:
     for (i = run->page; i < run->page + run->pages; i++) {
@@ -176,10 +194,14 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
     return;
   case XMC_RUN_SUPERBLOCK:
     row = XMC_RUN_PLACE + xmc_lowest32(run->pages);
+    joined = xmc_entry_is_joined(*xmc_page_entry(c->meta, run->page));
     for (i = 0; i < run->pages; i++)
-      check_entry(c, run->page + i, XMC_MAP(run->cls, i, row, xmc_word_count(run->word)),
+      check_entry(c, run->page + i, XMC_MAP(run->cls, i, row, joined ? 0 : xmc_word_count(run->word)),
                   xmc_class_inverse(run->cls));
     check_word(c, xmc_superblock_id(run->page, row), run->cls, xmc_class_blocks(run->cls, run->pages));
+    if (joined)
+      check_joined(c, xmc_superblock_id(run->page, row));
+    rows = 1u << row | (xmc_u32)joined << (row ^ XMC_JOINED_ROW);
     break;
   case XMC_RUN_REGION:
   case XMC_RUN_CHUNK:
@@ -190,7 +212,7 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
     check_pages(c, run);
     break;
   }
-  check_others(c, run->page, 1u << row, 1);
+  check_others(c, run->page, rows, 1);
   check_used_pages(c, run);
 }
 

@@ -11,12 +11,18 @@
 /* Returns the group of a size class. Groups go by doublings: up to 64 B, 128 B, 256 B … 8 KiB */
 static xmc_u32 group_of(xmc_u32 cls) { return cls < 4u ? 0u : cls < 8u ? 1u : 2u + (cls - 8u) / 4u; }
 
+typedef struct xmc_live {
+  xmcHeap *meta;
+  xmc_u64 blocks, basicblocks; /* more Basicblocks than blocks where some are joined */
+} xmc_live;
+
 static void count_live(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 word, xmc_u64 offset) {
   xmc_u32 full = xmc_full_mask(xmc_word_count(word));
+  xmc_live *live = data;
   (void)run;
-  (void)id;
   (void)offset;
-  *(xmc_u64 *)data += xmc_popcount32(full & ~xmc_word_free(word));
+  live->basicblocks += xmc_popcount32(full & ~xmc_word_free(word));
+  live->blocks += xmc_popcount32(full & ~xmc_word_free(word) & ~xmc_walk_joined(live->meta, id));
 }
 
 /* Adds a run's pages to its cells. */
@@ -38,13 +44,14 @@ static void spread(xmc_map *map, const xmc_run *run, xmc_u32 group, xmc_u64 live
 static void add_used(xmc_map *map, xmcHeap *meta, const xmc_run *run) {
   xmc_u64 bytes = (xmc_u64)run->pages << XMC_PAGE_SHIFT, blocks = 1, live = bytes;
   xmc_u32 group = XMC_MAP_MEMORYBLOCKS;
+  xmc_live count = {meta, 0, 0};
   if (run->kind == XMC_RUN_REGION || run->kind == XMC_RUN_CHUNK) {
     group = XMC_MAP_REGIONS;
     blocks = run->kind == XMC_RUN_REGION;
   } else if (run->kind != XMC_RUN_MEMORYBLOCK) {
-    blocks = 0;
-    xmc_walk_superblocks(meta, run, count_live, &blocks);
-    live = blocks * xmc_class_bytes(run->cls);
+    xmc_walk_superblocks(meta, run, count_live, &count);
+    blocks = count.blocks;
+    live = count.basicblocks * xmc_class_bytes(run->cls);
     group = group_of(run->cls);
   }
   map->group_blocks[group] += blocks;

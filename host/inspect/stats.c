@@ -4,16 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct xmc_stats_walk {
+  xmcHeap *meta;
+  xmc_heap_stats *stats;
+} xmc_stats_walk;
+
 static void add_superblock(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 word, xmc_u64 offset) {
-  xmc_heap_stats *stats = data;
+  xmc_stats_walk *walk = data;
+  xmc_heap_stats *stats = walk->stats;
   xmc_u32 full = xmc_full_mask(xmc_word_count(word)), bytes = xmc_class_bytes(run->cls);
   xmc_u32 unused = xmc_popcount32(xmc_word_free(word) & full), live = xmc_popcount32(full) - unused;
-  (void)id;
+  xmc_u32 blocks = xmc_popcount32(full & ~xmc_word_free(word) & ~xmc_walk_joined(walk->meta, id));
   (void)offset;
   stats->superblocks++;
-  stats->live_blocks += live;
+  stats->live_blocks += blocks;
   stats->live_bytes += (cl_ulong)live * bytes;
-  stats->class_live_blocks[run->cls] += live;
+  stats->class_live_blocks[run->cls] += blocks;
   stats->free_bytes += (cl_ulong)unused * bytes;
   stats->free_block_bytes += (cl_ulong)unused * bytes;
 }
@@ -63,6 +69,7 @@ static cl_ulong ever_used(xmcHeap *meta, const xmc_run *run) {
 }
 
 void xmc_stats_meta(xmcHeap *meta, xmc_heap_stats *stats) {
+  xmc_stats_walk walk = {meta, stats};
   xmc_run run;
   xmc_u32 page, c, begin = 0;
   memset(stats, 0, sizeof *stats);
@@ -97,7 +104,7 @@ void xmc_stats_meta(xmcHeap *meta, xmc_heap_stats *stats) {
     } else if (run.kind == XMC_RUN_SLAB) {
       add_slab(meta, stats, &run);
     }
-    xmc_walk_superblocks(meta, &run, add_superblock, stats);
+    xmc_walk_superblocks(meta, &run, add_superblock, &walk);
   }
   stats->failed_requests = meta->failed_requests;
   stats->failed_bytes = meta->failed_bytes;

@@ -4,7 +4,7 @@
 #ifndef XMC_WALK_H
 #define XMC_WALK_H
 #include "heap/internal.h"
-#include "../../cl/calls/allocate.cl"
+#include "../../cl/calls/joined.cl"
 #include "../../cl/regions/region.h"
 
 typedef enum xmc_run_kind {
@@ -46,6 +46,15 @@ cl_int xmc_walk_believe(xmcHeap *meta, int quiet);
 typedef void (*xmc_superblock_visitor)(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 word,
                                        xmc_u64 offset);
 void xmc_walk_superblocks(xmcHeap *meta, const xmc_run *run, xmc_superblock_visitor visit, void *data);
+
+/* Returns the Basicblocks of a Superblock that continue a joined block (cl/calls/joined.cl), a bit each. */
+xmc_u32 xmc_walk_joined(xmcHeap *meta, xmc_u32 id);
+
+/* Returns 1 if the heap has pages in use with joined blocks, or which had some: programs for GPUs do not find the blocks there. */
+int xmc_walk_has_joined(xmcHeap *meta);
+
+/* Returns 1 if this entry of the page map is of such a page, or of one that was. */
+int xmc_entry_is_joined(xmc_u64 entry);
 
 /* check.c: checks every invariant of the metadata, and adds the problems to the report. The header's geometry must be intact. Returns
  * CL_SUCCESS, XMC_HEAP_CORRUPT if the report has problems, or CL_OUT_OF_HOST_MEMORY. */
