@@ -39,7 +39,8 @@ XMC_FN xmc_u32 xmc_joined_count(xmc_u32 joined, xmc_u32 bit) {
 /* Looks up which block begins at ptr, in a page with joined blocks. Returns the number of its Basicblocks, the first of which is *place
  * then; or 0. */
 XMC_COLD_FN xmc_u32 xmc_joined_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr, xmc_place *place) {
-  xmc_u64 offset = xmc_arena_offset(heap, ptr) - xmc_heap_data(heap), page = offset >> XMC_PAGE_SHIFT, entry, n;
+  xmc_u64 offset = xmc_arena_offset(heap, ptr) - xmc_heap_data(heap), page = offset >> XMC_PAGE_SHIFT, entry,
+          n;
   xmc_u32 back, block;
   if (page >= xmc_heap_pages(heap))
     return 0;
@@ -48,10 +49,12 @@ XMC_COLD_FN xmc_u32 xmc_joined_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const v
   if (place->cls - 1u >= XMC_CLASSES - 1u || xmc_map_blocks(entry))
     return 0;
   back = xmc_map_back(entry);
-  n = xmc_class_divide(((xmc_u32)offset & (XMC_PAGE_BYTES - 1u)) + (back << XMC_PAGE_SHIFT), xmc_map_inverse(entry));
+  n = xmc_class_divide(((xmc_u32)offset & (XMC_PAGE_BYTES - 1u)) + (back << XMC_PAGE_SHIFT),
+                       xmc_map_inverse(entry));
   block = (xmc_u32)(n >> 32);
   if ((xmc_u32)n >= xmc_map_inverse(entry) ||
-      block >= xmc_class_blocks(place->cls, 1u << ((xmc_map_place(entry) - XMC_RUN_PLACE) & 7u))) /* a slab: 1 page */
+      block >= xmc_class_blocks(place->cls,
+                                1u << ((xmc_map_place(entry) - XMC_RUN_PLACE) & 7u))) /* a slab: 1 page */
     return 0;
   place->id = xmc_superblock_id((xmc_u32)page - back, (xmc_map_place(entry) + (block >> 5)) & 31u);
   place->bit = block & 31u;
@@ -132,7 +135,8 @@ XMC_FN XMC_GLOBAL char *xmc_page_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc
  * Superblocks, from a page on that the number of the search chooses. GPUs' heaps, which host calls may use, have no joined blocks. */
 #define XMC_JOINED_LOOKS 32u
 XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
-  xmc_u32 pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES, cls = XMC_CLASSES, any, at, count, bytes, looks, waste;
+  xmc_u32 pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES, cls = XMC_CLASSES, any, at, count, bytes, looks,
+          waste;
   XMC_GLOBAL char *block = 0;
   if (size >= XMC_PAGE_BYTES || !xmc_fifos_count(xmc_heap_fifos(heap, XMC_ALL_CLASSES - 1u)))
     return 0;
@@ -147,7 +151,9 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, size_t 
     if (count > xmc_class_count(cls))
       break;
     at = cls * pages + xmc_any_below(any, pages);
-    for (looks = 0; looks < XMC_JOINED_LOOKS && count > 1u && waste <= size / 2u && count * bytes < XMC_PAGE_BYTES; looks++) {
+    for (looks = 0;
+         looks < XMC_JOINED_LOOKS && count > 1u && waste <= size / 2u && count * bytes < XMC_PAGE_BYTES;
+         looks++) {
       at = xmc_bitmap_find_from(heap, XMC_PARKED, cls * pages, cls * pages + pages, at);
       if (at == XMC_NONE)
         break;

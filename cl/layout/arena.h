@@ -61,7 +61,8 @@
  *   W in use and not watched   =>  its page's bit in the whole bitmap is set
  *   W in use and wholly free   =>  the same
  *   room was never scarce      =>  the bits of all present pages in the whole bitmap are set
- *   W not in use               <=>  W == XMC_WORD_RETIRED, which no free can change
+ *   W not in use               <=>  W == XMC_WORD_RETIRED, which no free can change (a joined word is in use while it differs)
+ *   joined word of W, bit i is 0  =>  Basicblocks i and i - 1 of W are in use, and the entries of its pages have 0 blocks (joined.cl)
  *   free bit of P set          =>  the map entry of P leads to words that are not in use: P's own, or the one of a run
  *                                  that held P; a longer or shorter run at the same page has another word
  *   2^k pages at a multiple of 2^k are free in span s  =>  bit k of byte s of the index is set, on all levels
@@ -177,7 +178,7 @@ typedef uint64_t xmc_u64;
  *   +----------------+------------+-------+------+--------+
  *
  * back: how many pages before this one the run starts; place: the row of the run's (first) state word; blocks: how many
- * Basicblocks the run has, in a slab those of all its Superblocks; inverse: 2^32 / bytes of a Basicblock, rounded up. Entries
+ * Basicblocks the run has, in a slab those of all its Superblocks, or 0 if it has joined blocks (calls/joined.cl); inverse: 2^32 / bytes of a Basicblock, rounded up. Entries
  * of runs without Basicblocks, such as Memoryblocks, have the class only, and in further pages (XMC_CLASS_BODY) the run's first page in
  * place of `inverse`. */
 #define XMC_MAP(cls, back, place, blocks) \

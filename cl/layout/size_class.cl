@@ -61,7 +61,7 @@ XMC_FN xmc_u64 xmc_class_divide(xmc_u32 r, xmc_u32 inverse) { return (xmc_u64)r 
 /* Returns how many Basicblocks a slab has, in all its Superblocks together. */
 XMC_FN xmc_u32 xmc_slab_blocks(xmc_u32 cls) { return xmc_class_inverse(cls) >> (32u - XMC_PAGE_SHIFT); }
 /* Returns the same for the slab of a page with this entry, which on CPU devices has 0 if there are joined blocks (calls/joined.cl). */
-XMC_FN xmc_u32 xmc_slab_of_entry(xmc_u32 entry) {
+XMC_PART_FN xmc_u32 xmc_slab_of_entry(xmc_u64 entry) {
   return XMC_SIMT ? xmc_map_blocks(entry) : xmc_slab_blocks(xmc_map_class(entry));
 }
 

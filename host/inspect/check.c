@@ -92,7 +92,8 @@ static void check_joined(xmc_checker *c, xmc_u32 id) {
   xmc_u64 word = *xmc_joined_word(c->meta, id), state = *xmc_word_of(c->meta, id);
   xmc_u32 joined = ~(xmc_u32)word, used = xmc_full_mask(xmc_word_count(state)) & ~xmc_word_free(state);
   if ((word | 0xffffffffu) != XMC_WORD_RETIRED || joined & ~(used & used << 1))
-    xmc_report_problem(c, XMC_PROBLEM_STATE_WORD, (xmc_u64)((char *)xmc_joined_word(c->meta, id) - (char *)c->meta),
+    xmc_report_problem(c, XMC_PROBLEM_STATE_WORD,
+                       (xmc_u64)((char *)xmc_joined_word(c->meta, id) - (char *)c->meta),
                        "the joined word 0x%llx of Superblock %d, whose state word is 0x%llx, is impossible",
                        (unsigned long long)word, id, (unsigned long long)state);
 }

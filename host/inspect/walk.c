@@ -125,7 +125,8 @@ int xmc_entry_is_joined(xmc_u64 entry) {
 }
 
 xmc_u32 xmc_walk_joined(xmcHeap *meta, xmc_u32 id) {
-  return xmc_entry_is_joined(*xmc_page_entry(meta, xmc_id_page(id))) ? ~(xmc_u32)*xmc_joined_word(meta, id) : 0;
+  return xmc_entry_is_joined(*xmc_page_entry(meta, xmc_id_page(id))) ? ~(xmc_u32)*xmc_joined_word(meta, id)
+                                                                     : 0;
 }
 
 int xmc_walk_has_joined(xmcHeap *meta) {

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/* Joined blocks (cl/calls/joined.cl): adjacent Basicblocks of a smaller class as one block. Who owns what is checked by a map of the
+ * arena: no block that is handed out overlaps a live one, whoever allocated and freed before.
+ */
+#define CORE_SCHEDULED
+#include "support/core.h"
+#include "support/named.h"
+#include "../host/inspect/inspect.h"
+
+enum { MOST = 1 << 16, UNIT = 16 };
+
+typedef struct owned {
+  char *block;
+  uint32_t size, usable;
+} owned;
+
+static struct {
+  xmcHeap *heap;
+  unsigned char *map; /* 1 for each 16 bytes of the arena that belong to a live block */
+  owned block[MOST];
+  uint32_t count, joined; /* how many were joined so far */
+  uint64_t asked;
+} all;
+
+static void open_heap(size_t bytes, xmc_u32 slots) {
+  memset(&all, 0, sizeof all);
+  all.heap = core_heap(bytes, slots, 0, XMC_COALESCE_CLASS);
+  all.map = calloc(bytes / UNIT + 1u, 1);
+  assert_non_null(all.map);
+}
+
+static int is_joined(const owned *b) {
+  xmc_place place;
+  return xmc_joined_find(all.heap, b->block, &place) > 1u;
+}
+
+static void mark(const owned *b, unsigned char was, unsigned char is) {
+  size_t at = (size_t)(b->block - (char *)all.heap) / UNIT, end = at + b->usable / UNIT;
+  for (; at < end; at++) {
+    assert_int_equal(all.map[at], was);
+    all.map[at] = is;
+  }
+}
+
+/* Allocates; returns 0 if that is refused. */
+static int get(owned *b, uint32_t size) {
+  b->size = size;
+  b->block = xmcMalloc(all.heap, size);
+  if (!b->block)
+    return 0;
+  b->usable = (uint32_t)xmcUsableSize(all.heap, b->block);
+  assert_in_range(size, 1, b->usable);
+  mark(b, 0, 1);
+  memset(b->block, 0x5a, size);
+  all.joined += (uint32_t)is_joined(b);
+  return 1;
+}
+
+static void put(owned *b) {
+  mark(b, 1, 0);
+  xmcFree(all.heap, b->block);
+  b->block = NULL;
+}
+
+static void intact(void) {
+  xmc_heap_report report = {0};
+  if (xmc_check_meta(all.heap, &report) != CL_SUCCESS)
+    fail_msg("%s", report.message);
+}
+
+static uint32_t fill(uint32_t size) {
+  uint32_t n = 0;
+  while (all.count < MOST && get(&all.block[all.count], size)) {
+    all.count++;
+    n++;
+  }
+  return n;
+}
+
+/* Frees all blocks but each `stay`-th; what is left stays in all.block. */
+static void thin(uint32_t stay) {
+  uint32_t i, left = 0;
+  for (i = 0; i < all.count; i++)
+    if (i % stay)
+      put(&all.block[i]);
+    else
+      all.block[left++] = all.block[i];
+  all.count = left;
+}
+
+static void free_all(void) {
+  void *whole;
+  while (all.count)
+    put(&all.block[--all.count]);
+  intact();
+  whole = xmcMalloc(all.heap, (size_t)all.heap->pages << XMC_PAGE_SHIFT);
+  assert_non_null(whole);
+  xmcFree(all.heap, whole);
+  intact();
+  assert_int_equal(all.heap->double_frees + all.heap->invalid_frees, 0);
+  core_heap_free(all.heap);
+  free(all.map);
+}
+
+/* ---- alone ---- */
+
+/* What the statistics and the list of blocks say of a heap with joined blocks */
+static int CL_CALLBACK is_known(const xmc_block *block, void *data) {
+  uint32_t i;
+  for (i = 0; i < all.count; i++)
+    if (all.block[i].block == (char *)all.heap + block->ref) {
+      assert_int_equal(block->usable, all.block[i].usable);
+      ++*(uint32_t *)data;
+      return 0;
+    }
+  fail_msg("no block was allocated at 0x%llx", (unsigned long long)block->ref);
+  return 1;
+}
+
+static void is_listed_right(void) {
+  xmc_heap_stats stats;
+  uint64_t bytes = 0;
+  uint32_t i, found = 0;
+  static xmc_map map;
+  xmc_stats_meta(all.heap, &stats);
+  for (i = 0; i < all.count; i++)
+    bytes += all.block[i].usable;
+  assert_int_equal(stats.live_blocks, all.count);
+  assert_int_equal(stats.live_bytes, bytes);
+  xmc_blocks_meta(all.heap, NULL, is_known, &found);
+  assert_int_equal(found, all.count);
+  xmc_map_meta(all.heap, &map);
+  for (bytes = i = 0; i < sizeof map.group_blocks / sizeof *map.group_blocks; i++)
+    bytes += map.group_blocks[i];
+  assert_int_equal(bytes, all.count);
+}
+
+/* A heap full of blocks of one class, of which each eighth stays, serves larger requests by blocks in a row. */
+static void larger_requests(void **state) {
+  static const struct {
+    uint32_t small, large, count;
+  } pairs[] = {{32, 200, 7},   {48, 100, 3},   {112, 150, 2},   {448, 1300, 3},
+               {512, 1500, 3}, {640, 1200, 2}, {1280, 5000, 4}, {5120, 10000, 2}};
+  uint32_t p, before;
+  (void)state;
+  for (p = 0; p < sizeof pairs / sizeof *pairs; p++) {
+    open_heap(2u << 20, CORE_SLOTS_DEFAULT);
+    fill(pairs[p].small);
+    thin(8);
+    before = all.count;
+    fill(pairs[p].large);
+    /* Of seven Basicblocks in a row, which most rows have, at least as many are served as fit in half of them. */
+    assert_true(all.joined >= before / 2u && all.joined <= all.count - before);
+    assert_int_equal(all.block[all.count - 1u].usable, pairs[p].count * pairs[p].small);
+    intact();
+    is_listed_right();
+    thin(3);
+    intact();
+    is_listed_right();
+    fill(pairs[p].small);
+    intact();
+    free_all();
+  }
+}
+
+/* A request gets no block of which it wastes more than half its own size, none of a page or more, and none in an unbuffered heap. */
+static void bounds(void **state) {
+  (void)state;
+  open_heap(2u << 20, CORE_SLOTS_DEFAULT);
+  fill(1280);
+  thin(8);
+  assert_int_equal(fill(1500) + fill(16384) + fill(1281), 0);
+  assert_true(fill(1707) > 0);
+  free_all();
+  open_heap(2u << 20, 0);
+  fill(512);
+  thin(8);
+  assert_int_equal(fill(1500), 0);
+  free_all();
+}
+
+/* A heap with one joined block of three times 512 bytes, *b */
+static void one_joined(owned **b) {
+  open_heap(2u << 20, CORE_SLOTS_DEFAULT);
+  fill(512);
+  thin(8);
+  *b = &all.block[all.count];
+  assert_true(get(*b, 1500) && all.joined == 1 && (*b)->usable == 1536);
+}
+
+static uint64_t bad(void) { return all.heap->double_frees * 1000u + all.heap->invalid_frees; }
+
+static void bad_frees(void **state) {
+  owned *b;
+  char *block;
+  uint32_t i;
+  (void)state;
+  one_joined(&b);
+  block = b->block;
+  for (i = 16; i < 1536; i += 16) { /* also where a Basicblock begins */
+    xmcFree(all.heap, block + i);
+    assert_int_equal(xmcUsableSize(all.heap, block + i), 0);
+    assert_null(xmcRealloc(all.heap, block + i, 10));
+    assert_int_equal(bad(), i / 16 * 2);
+  }
+  intact();
+  all.count++;
+  is_listed_right();
+  all.count--;
+  put(b);
+  xmcFree(all.heap, block);
+  assert_int_equal(bad(), 1190);
+  assert_int_equal(xmcUsableSize(all.heap, block), 0);
+  xmcFree(all.heap, block + 512);
+  assert_int_equal(bad(), 2190);
+  intact();
+  all.heap->double_frees = all.heap->invalid_frees = 0;
+  free_all();
+}
+
+static void reallocs(void **state) {
+  static const uint32_t sizes[] = {1536, 800, 700, 1536, 10000, 20000, 1500, 40000, 1};
+  owned *b;
+  uint32_t i, had;
+  (void)state;
+  one_joined(&b);
+  for (i = 0; i < 40; i++) /* room for pages */
+    put(&all.block[--all.count]);
+  all.block[all.count] = *b;
+  b = &all.block[all.count];
+  b->block[0] = 77;
+  for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    had = b->usable;
+    mark(b, 1, 0);
+    b->block = xmcRealloc(all.heap, b->block, b->size = sizes[i]);
+    assert_non_null(b->block);
+    b->usable = (uint32_t)xmcUsableSize(all.heap, b->block);
+    assert_in_range(b->size, 1, b->usable);
+    mark(b, 0, 1);
+    assert_int_equal(b->block[0], 77);
+    assert_true(b->usable != had || b->size <= had);
+    intact();
+  }
+  put(b);
+  free_all();
+}
+
+/* Metadata that no call can leave is found. */
+static void forged(void **state) {
+  owned *b;
+  xmc_place place;
+  xmc_heap_report report;
+  xmc_u64 *word, *entry, was, w;
+  uint32_t i;
+  (void)state;
+  one_joined(&b);
+  intact();
+  assert_int_equal(xmc_joined_find(all.heap, b->block, &place), 3);
+  assert_true(xmc_walk_has_joined(all.heap));
+  word = xmc_joined_word(all.heap, place.id);
+  was = *word;
+  for (i = 0; i < 64;
+       i++) { /* each other bit: it continues a free block or none, is not there, or is not a word for this */
+    *word = was ^ (xmc_u64)1 << i;
+    w = *xmc_word_of(all.heap, place.id);
+    memset(&report, 0, sizeof report);
+    if (xmc_check_meta(all.heap, &report) ==
+        CL_SUCCESS) /* then the block is shorter or longer, by what is in use */
+      assert_true(i < 32 && !(w >> i & 1u) && i > 0 && !(w >> (i - 1u) & 1u));
+    *word = was;
+  }
+  entry = xmc_page_entry(all.heap, xmc_id_page(place.id));
+  was = *entry;
+  *entry =
+      was | (xmc_u64)32u << 17; /* the page has no joined blocks then, so its joined word must not be one */
+  memset(&report, 0, sizeof report);
+  assert_int_equal(xmc_check_meta(all.heap, &report), XMC_HEAP_CORRUPT);
+  *entry = was;
+  put(b);
+  intact();
+  assert_true(xmc_walk_has_joined(all.heap));
+  free_all();
+}
+
+/* ---- beside each other ---- */
+
+enum { THREADS = 3, OWN = 40, SHARED = 16, ROUNDS = 300 };
+static owned own[THREADS][OWN], shared[SHARED];
+static uint64_t seed;
+
+static uint32_t some_size(uint64_t x) {
+  static const uint32_t most[] = {200, 600, 1600, 9000};
+  return 33u + (uint32_t)(x >> 8) % most[x & 3u];
+}
+
+/* Blocks are allocated, freed, and handed to other threads by way of `shared`. Threads change at atomics only, so an exchange there is
+ * one step. */
+static void churn(int number, void *data) {
+  uint32_t round;
+  (void)data;
+  for (round = 0; round < ROUNDS; round++) {
+    uint64_t x = core_random(&seed);
+    owned *b = &own[number][x % OWN], *to = &shared[(x >> 20) % SHARED], copy = *b;
+    if ((x >> 40) % 4u == 0) {
+      *b = *to;
+      *to = copy;
+    } else if (b->block) {
+      owned gone = *b;
+      b->block = NULL; /* from here on no other thread finds it */
+      put(&gone);
+    } else if (!get(&copy, some_size(x >> 24))) {
+      continue;
+    } else if (b->block) {
+      put(&copy);
+    } else {
+      *b = copy;
+    }
+  }
+}
+
+static void random_schedules(void **state) {
+  uint64_t run;
+  uint32_t i, joined = 0;
+  (void)state;
+  for (run = 0; run < 1000; run++) {
+    schedule s = {0};
+    open_heap(1u << 19, run % 2u ? CORE_SLOTS_DEFAULT : 1u);
+    memset(own, 0, sizeof own);
+    memset(shared, 0, sizeof shared);
+    seed = 1 + run * 7919u;
+    fill(48 + 16 * (uint32_t)(run % 30u));
+    thin(3 + (uint32_t)(run % 6u));
+    s.seed = 1 + run;
+    s.switch_one_in = 1 + (unsigned)(run % 5u) * 4u;
+    s.stop_thread = -1;
+    schedule_run(&s, THREADS, churn, NULL);
+    assert_false(s.hung);
+    intact();
+    for (i = 0; i < THREADS * OWN + SHARED; i++) {
+      owned *b = i < THREADS * OWN ? &own[0][0] + i : &shared[i - THREADS * OWN];
+      if (b->block)
+        all.block[all.count++] = *b;
+    }
+    is_listed_right();
+    joined += all.joined;
+    free_all();
+  }
+  assert_true(joined > 25000);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(larger_requests), cmocka_unit_test(bounds), cmocka_unit_test(bad_frees),
+      cmocka_unit_test(reallocs),        cmocka_unit_test(forged), cmocka_unit_test(random_schedules),
+  };
+  return run_named(tests, argc, argv);
+}
