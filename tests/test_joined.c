@@ -318,6 +318,98 @@ static void churn(int number, void *data) {
   }
 }
 
+/* A heap of one class, of which most is free */
+static void refill(uint32_t size) {
+  while (all.count)
+    put(&all.block[--all.count]);
+  fill(size);
+  thin(8);
+}
+
+static owned late;
+static uint32_t large_of(uint32_t small) { return small * 3u - 20u; }
+
+static void two_lives(int number, void *data) {
+  uint32_t small = *(uint32_t *)data;
+  if (number == 1)
+    refill(small);
+  else if (!get(&late, large_of(small)))
+    late.block = NULL;
+}
+
+/* While a request looks for Basicblocks in pages that had joined blocks, all blocks are freed and the pages become Superblocks of the
+ * same class again, which have no joined blocks yet: at each step of the request. */
+static void a_second_life(void **state) {
+  static uint32_t sizes[] = {48, 512, 2048};
+  static uint8_t choices[1 << 20];
+  uint32_t s, step, served = 0;
+  (void)state;
+  for (s = 0; s < 3; s++)
+    for (step = 0; step < 600; step++) {
+      schedule run = {0};
+      open_heap(1u << 18, 1u);
+      refill(sizes[s]);
+      fill(large_of(sizes[s]));
+      memset(choices, 0, sizeof choices);
+      choices[step] = 1;
+      run.choices = choices;
+      run.choice_count = sizeof choices;
+      run.stop_thread = -1;
+      memset(&late, 0, sizeof late);
+      schedule_run(&run, 2, two_lives, &sizes[s]);
+      intact();
+      if (late.block)
+        all.block[all.count++] = late;
+      served += late.block != NULL;
+      is_listed_right();
+      free_all();
+    }
+  assert_true(served > 500);
+}
+
+/* A slab has joined blocks where a longer run began before, further pages of which are free and still have its entries. Bad frees there
+ * change nothing. */
+static void stale_entries(void **state) {
+  xmc_u32 first, page, joined = 0;
+  char *block;
+  (void)state;
+  open_heap(1u << 20, 1u);
+  block = xmcMalloc(all.heap, 8192);
+  first = (xmc_u32)(((xmc_u64)(block - (char *)all.heap) - all.heap->data) >> XMC_PAGE_SHIFT);
+  xmcFree(all.heap, block);
+  all.heap->scarce = XMC_SCARCE_ONCE;
+  xmc_reclaim(all.heap, 0, 1000u);
+  assert_int_equal(all.heap->pages - core_free_pages(all.heap), 0);
+  for (page = 0; page < all.heap->pages; page++) /* a slab there, and only there */
+    if (page != first)
+      assert_true(xmc_run_claim_at(all.heap, xmc_heap_map(all.heap), 1u, page, &(xmc_u64){0}));
+  while (all.count < 320) {
+    assert_true(get(&all.block[all.count], 48));
+    all.count++;
+  }
+  all.heap->scarce = XMC_SCARCE_ONCE | XMC_SCARCE_NOW; /* so that all Superblocks are parked */
+  thin(8);
+  while ((block = xmc_page_join(all.heap, 2u, first, 3u)) != NULL) {
+    owned *b = &all.block[all.count++];
+    b->block = block;
+    b->usable = b->size = 144;
+    mark(b, 0, 1);
+    joined++;
+  }
+  assert_true(joined > 20);
+  for (page = 0; page < all.heap->pages; page++)
+    if (page != first) {
+      xmc_run_release(all.heap, page, 1u);
+      xmcFree(all.heap, xmc_page_address(all.heap, page));
+      xmcFree(all.heap, xmc_page_address(all.heap, page) + 8192);
+    }
+  intact();
+  is_listed_right();
+  assert_true(bad() > 0);
+  all.heap->double_frees = all.heap->invalid_frees = 0;
+  free_all();
+}
+
 static void random_schedules(void **state) {
   uint64_t run;
   uint32_t i, joined = 0;
@@ -350,8 +442,9 @@ static void random_schedules(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(larger_requests), cmocka_unit_test(bounds), cmocka_unit_test(bad_frees),
-      cmocka_unit_test(reallocs),        cmocka_unit_test(forged), cmocka_unit_test(random_schedules),
+      cmocka_unit_test(larger_requests), cmocka_unit_test(bounds),           cmocka_unit_test(bad_frees),
+      cmocka_unit_test(reallocs),        cmocka_unit_test(forged),           cmocka_unit_test(stale_entries),
+      cmocka_unit_test(a_second_life),   cmocka_unit_test(random_schedules),
   };
   return run_named(tests, argc, argv);
 }

@@ -118,7 +118,8 @@ XMC_FN XMC_GLOBAL char *xmc_page_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc
         w = old;
         continue;
       }
-      /* The run stays in use, because these Basicblocks do. */
+      /* The run stays in use, because these Basicblocks do. Before, it may have been another one of the same class. */
+      entry = xmc_load_relaxed64(xmc_page_entry(heap, page));
       if (small && xmc_map_blocks(entry))
         xmc_runs_forget(heap, page); /* entries behind this page may lead to the rows of joined words */
       for (i = 0; xmc_map_blocks(entry) && i < pages; i++)
