@@ -243,6 +243,20 @@ static void reallocs(void **state) {
   }
   put(b);
   free_all();
+  /* More than a class has, less than a page: it stays where it is, and becomes no block of pages. */
+  open_heap(2u << 20, CORE_SLOTS_DEFAULT);
+  fill(5120);
+  thin(8);
+  b = &all.block[all.count];
+  assert_true(get(b, 10000) && b->usable == 10240);
+  for (i = 0; i < 16; i++) { /* room to move to */
+    owned *last = &all.block[--all.count];
+    put(last);
+  }
+  assert_ptr_equal(xmcRealloc(all.heap, b->block, 9000), b->block);
+  assert_ptr_equal(xmcRealloc(all.heap, b->block, 10240), b->block);
+  put(b);
+  free_all();
 }
 
 /* Metadata that no call can leave is found. */

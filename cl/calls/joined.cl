@@ -92,7 +92,7 @@ XMC_COLD_FN int xmc_joined_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void 
 /* Claims `count` adjacent Basicblocks of a parked Superblock of the class that begins in this page, and makes them a block. Returns it,
  * or 0. */
 XMC_FN XMC_GLOBAL char *xmc_page_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page, xmc_u32 count) {
-  xmc_u64 entry = xmc_load_relaxed64(xmc_page_entry(heap, page)), w, next, old;
+  xmc_u64 entry = xmc_load_relaxed64(xmc_page_entry(heap, page)), w, old;
   xmc_u32 rows, id, take, i, pages;
   int small = xmc_class_is_small(cls);
   if (xmc_map_class(entry) != cls || xmc_map_back(entry))
@@ -110,10 +110,8 @@ XMC_FN XMC_GLOBAL char *xmc_page_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc
       if (!take)
         break;
       take = xmc_count_mask(count) << xmc_lowest32(take);
-      next = w & ~(xmc_u64)take;
-      if (!xmc_word_available(next, cls))
-        next &= ~(XMC_WORD_LISTED | XMC_WORD_PARKED);
-      old = xmc_cas_acquire64(xmc_word_of(heap, id), w, next);
+      old = xmc_cas_acquire64(xmc_word_of(heap, id), w,
+                              w & ~(xmc_u64)take); /* parked, even if it is exhausted now */
       if (old != w) {
         w = old;
         continue;
