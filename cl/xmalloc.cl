@@ -52,13 +52,17 @@ XMC_FN XMC_GLOBAL char *xmc_small_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, x
 /* Returns a block of any size; NULL for size 0 or another kind of heap; NULL if there is no room, a failure that the caller must count:
  * that needs the work-item's id, for which only public calls ask, since PoCL would inline this function if it did (platform.h). */
 XMC_COLD_FN XMC_GLOBAL char *xmc_any_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t size) {
+  XMC_GLOBAL char *block;
   xmc_u32 cls;
   if (!xmc_heap_is_ours(heap))
     return 0;
-  if (size - 1u >= XMC_MAX_CLASS_BYTES)
-    return size > 0 ? xmc_pages_malloc(heap, me, size, 1) : 0;
-  cls = xmc_class_of((xmc_u32)size);
-  return xmc_small_malloc(heap, me, cls, (xmc_u32)size);
+  if (size - 1u >= XMC_MAX_CLASS_BYTES) {
+    block = size > 0 ? xmc_pages_malloc(heap, me, size, 1) : 0;
+  } else {
+    cls = xmc_class_of((xmc_u32)size);
+    block = xmc_small_malloc(heap, me, cls, (xmc_u32)size);
+  }
+  return XMC_JOINS && !block && size > 0 ? xmc_joined_malloc(heap, me, size) : block;
 }
 
 #if !XMC_SIMT
@@ -69,11 +73,11 @@ XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
   if (heap && size - 1u < XMC_MAX_CLASS_BYTES) {
     cls = xmc_class_of((xmc_u32)size);
     block = xmc_small_malloc(heap, me, cls, (xmc_u32)size);
+    if (XMC_JOINS && !block && xmc_heap_is_ours(heap))
+      block = xmc_joined_malloc(heap, me, size);
   } else {
     block = xmc_any_malloc(heap, me, size);
   }
-  if (XMC_JOINS && !block && size > 0 && xmc_heap_is_ours(heap))
-    block = xmc_joined_malloc(heap, size);
   if (!block && size > 0 && xmc_heap_is_ours(heap))
     xmc_count_failure_of(heap, size, id);
   return block;

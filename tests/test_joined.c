@@ -378,7 +378,7 @@ static void a_second_life(void **state) {
       is_listed_right();
       free_all();
     }
-  assert_true(served > 500);
+  assert_true(served > 300);
 }
 
 /* A slab has joined blocks where a longer run began before, further pages of which are free and still have its entries. Bad frees there

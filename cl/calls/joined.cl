@@ -30,10 +30,12 @@ XMC_FN XMC_GLOBAL xmc_u64 *xmc_joined_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 id)
   return xmc_word_of(heap, xmc_superblock_id(xmc_id_page(id), xmc_id_row(id) ^ XMC_JOINED_ROW));
 }
 
-/* Returns how many Basicblocks the block has that begins with Basicblock `bit`; 0 if that continues another block. joined: the lower half
- * of the joined word */
-XMC_FN xmc_u32 xmc_joined_count(xmc_u32 joined, xmc_u32 bit) {
-  return joined >> bit & 1u ? 1u + xmc_lowest32(~(~joined >> 1 >> bit)) : 0;
+/* Returns how many Basicblocks the block has that begins with Basicblock `bit`; 0 if that continues another block, or if `joined` is no
+ * joined word: where an old entry of the page map leads, another Superblock may have its state word by now. */
+XMC_FN xmc_u32 xmc_joined_count(xmc_u64 joined, xmc_u32 bit) {
+  if (xmc_word_class(joined) != XMC_CLASS_NONE || !(joined >> bit & 1u))
+    return 0;
+  return 1u + xmc_lowest32(~(~(xmc_u32)joined >> 1 >> bit));
 }
 
 /* Looks up which block begins at ptr, in a page with joined blocks. Returns the number of its Basicblocks, the first of which is *place
@@ -59,109 +61,133 @@ XMC_COLD_FN xmc_u32 xmc_joined_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const v
   place->id = xmc_superblock_id((xmc_u32)page - back, (xmc_map_place(entry) + (block >> 5)) & 31u);
   place->bit = block & 31u;
   place->rest = 0;
-  return xmc_joined_count((xmc_u32)xmc_load_relaxed64(xmc_joined_word(heap, place->id)), place->bit);
+  return xmc_joined_count(xmc_load_relaxed64(xmc_joined_word(heap, place->id)), place->bit);
 }
 
-/* If a block begins at ptr, in a page with joined blocks, releases all of its Basicblocks but the first, which the caller must release
- * then. Returns 1, and *place names the first; or 0. Of several frees of one block, one takes the bits of the joined word; for the
- * others the block has one Basicblock, whose release counts a double free. */
-XMC_COLD_FN int xmc_joined_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr, xmc_place *place) {
+/* If a block begins at ptr, in a page with joined blocks, returns the bits of its Basicblocks, which the caller must release, all at once,
+ * and *place names the first; else 0. Of several frees of one block, one takes the bits of the joined word; for the others the block has
+ * one Basicblock, whose release counts a double free. */
+XMC_COLD_FN xmc_u32 xmc_joined_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr, xmc_place *place) {
   xmc_u64 word, old;
   xmc_u32 bits;
   if (!xmc_joined_find(heap, ptr, place))
     return 0;
   word = xmc_load_relaxed64(xmc_joined_word(heap, place->id));
-  XMC_ROLLED
   for (;;) { /* again only if a free or request in the same Superblock changed the word meanwhile */
-    bits = xmc_joined_count((xmc_u32)word, place->bit);
-    if (!bits)
-      return 0;
-    bits = (xmc_count_mask(bits) & ~1u) << place->bit;
-    if (!bits)
-      return 1;
+    bits = xmc_joined_count(word, place->bit);
+    bits = bits ? xmc_count_mask(bits) << place->bit : 0;
+    if (!(bits & (bits - 1u))) /* none, or one */
+      return bits;
     old = xmc_cas_acq_rel64(xmc_joined_word(heap, place->id), word, word | bits);
     if (old == word)
-      break;
+      return bits;
     word = old;
   }
-  /* Without `listed`: the release of the first Basicblock sets it, and finds out what else is to be done. */
-  xmc_or_release64(xmc_word_of(heap, place->id), bits);
-  return 1;
+}
+
+/* Makes a block of adjacent Basicblocks, which the caller claimed: `take` of Superblock `id`. Returns it. The Superblock's run stays in use
+ * meanwhile, because these Basicblocks do. */
+XMC_FN XMC_GLOBAL char *xmc_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 take) {
+  xmc_u32 page = xmc_id_page(id), pages = xmc_class_is_small(cls) ? 1u : 1u << xmc_run_order(id), i;
+  xmc_u64 entry;
+  for (i = 0; i < pages;
+       i++) { /* each, because another request may be on its way from the first to the last */
+    entry = xmc_load_relaxed64(xmc_page_entry(heap, page + i));
+    if (xmc_map_blocks(entry) && xmc_class_is_small(cls))
+      xmc_runs_forget(heap, page); /* entries behind this page may lead to the rows of joined words */
+    if (xmc_map_blocks(entry))
+      xmc_store_relaxed64(xmc_page_entry(heap, page + i), xmc_map_joined(entry));
+  }
+  xmc_and_hint64(xmc_joined_word(heap, id), ~(xmc_u64)(take & (take - 1u)));
+  return xmc_block_address(heap, cls, id, xmc_lowest32(take));
 }
 
 /* Claims `count` adjacent Basicblocks of a parked Superblock of the class that begins in this page, and makes them a block. Returns it,
  * or 0. */
 XMC_FN XMC_GLOBAL char *xmc_page_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page, xmc_u32 count) {
   xmc_u64 entry = xmc_load_relaxed64(xmc_page_entry(heap, page)), w, old;
-  xmc_u32 rows, id, take, i, pages;
-  int small = xmc_class_is_small(cls);
+  xmc_u32 rows, id, take;
   if (xmc_map_class(entry) != cls || xmc_map_back(entry))
     return 0; /* the page has another class by now, or is inside a run */
   rows = 1u << xmc_map_place(entry);
-  if (small)
+  if (xmc_class_is_small(cls))
     rows = ~(xmc_u32)xmc_load_relaxed64(xmc_word_of(heap, xmc_slab_id(page))) &
            xmc_full_mask((xmc_slab_blocks(cls) + 31u) >> 5);
   for (; rows; rows &= rows - 1u) {
     id = xmc_superblock_id(page, xmc_lowest32(rows));
-    pages = small ? 1u : 1u << xmc_run_order(id);
     w = xmc_load_relaxed64(xmc_word_of(heap, id));
     while (xmc_word_class(w) == cls && (w & XMC_WORD_PARKED)) { /* again only if others changed the word */
       take = (xmc_u32)xmc_run_starts(xmc_word_available(w, cls), count);
       if (!take)
         break;
       take = xmc_count_mask(count) << xmc_lowest32(take);
-      old = xmc_cas_acquire64(xmc_word_of(heap, id), w,
-                              w & ~(xmc_u64)take); /* parked, even if it is exhausted now */
-      if (old != w) {
-        w = old;
-        continue;
-      }
-      /* The run stays in use, because these Basicblocks do. Before, it may have been another one of the same class. */
-      entry = xmc_load_relaxed64(xmc_page_entry(heap, page));
-      if (small && xmc_map_blocks(entry))
-        xmc_runs_forget(heap, page); /* entries behind this page may lead to the rows of joined words */
-      for (i = 0; xmc_map_blocks(entry) && i < pages; i++)
-        xmc_store_relaxed64(xmc_page_entry(heap, page + i), xmc_map_joined(entry) + XMC_MAP(0, i, 0, 0));
-      xmc_and_hint64(xmc_joined_word(heap, id), ~(xmc_u64)(take & (take - 1u)));
-      return xmc_block_address(heap, cls, id, xmc_lowest32(take));
+      /* It stays parked, even if it is exhausted now. */
+      old = xmc_cas_acquire64(xmc_word_of(heap, id), w, w & ~(xmc_u64)take);
+      if (old == w)
+        return xmc_join(heap, cls, id, take);
+      w = old;
     }
   }
   return 0;
 }
 
+/* Starts a Superblock of a small class in a free place of a parked slab, and makes its first `count` Basicblocks a block. Returns it, or 0. */
+XMC_FN XMC_GLOBAL char *xmc_place_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 count) {
+  xmc_seat seat;
+  xmc_claim claim = xmc_unpark(heap, me, xmc_slab_class(cls), xmc_slab_class(cls) + 1u, 1u, XMC_CHOOSY_TURNS);
+  if (!claim)
+    return 0;
+  xmc_seat_none(&seat);
+  claim = xmc_slab_start(heap, me, xmc_words(heap), cls, count, claim, seat);
+  if (xmc_popcount32(xmc_claim_mask(claim)) == count)
+    return xmc_join(heap, cls, xmc_claim_id(claim), xmc_claim_mask(claim));
+  xmc_blocks_release(heap, me, xmc_words(heap), cls, xmc_claim_id(claim),
+                     xmc_claim_mask(claim), /* the slab's last place */
+                     xmc_popcount32(xmc_claim_mask(claim)));
+  return 0;
+}
+
 /* Returns a block of adjacent Basicblocks of a smaller class for a request that the last resort could not serve, or 0. It wastes at most
- * half of the request's size, and is shorter than a page, as no Memoryblock is. Of each class it looks at XMC_JOINED_LOOKS pages with parked
- * Superblocks, from a page on that the number of the search chooses. GPUs' heaps, which host calls may use, have no joined blocks. */
+ * half of the request's size, and is shorter than a page, as no Memoryblock is. Of each class it looks at up to XMC_JOINED_LOOKS pages with
+ * parked Superblocks, from a page on that the number of the search chooses; at half as many each time that four searches in a row found
+ * nothing, but at two. GPUs' heaps, which host calls may use, and unbuffered heaps have no joined blocks. */
 #define XMC_JOINED_LOOKS 32u
-XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
-  xmc_u32 pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES, cls = XMC_CLASSES, any, at, count, bytes, looks,
-          waste;
+#define XMC_JOINED_MISSES 16u /* so many are remembered */
+XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t size) {
+  xmc_u32 pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES, cls = XMC_CLASSES, joins, count, bytes, looks, first,
+          at, end;
   XMC_GLOBAL char *block = 0;
   if (size >= XMC_PAGE_BYTES || !xmc_fifos_count(xmc_heap_fifos(heap, XMC_ALL_CLASSES - 1u)))
     return 0;
   if (size <= XMC_MAX_CLASS_BYTES)
     cls = xmc_class_of((xmc_u32)size);
-  any = xmc_load_relaxed32(&heap->joins) + 1u; /* searches of other work-items may get the same number */
-  xmc_store_relaxed32(&heap->joins, any);
-  while (!block && --cls > 0 && cls < XMC_CLASSES) {
+  joins = xmc_load_relaxed32(&heap->joins); /* its lower half: how many searches in a row found nothing */
+  while (!block && --cls > 0) {
     bytes = xmc_class_bytes(cls);
     count = ((xmc_u32)size + bytes - 1u) / bytes;
-    waste = count * bytes - (xmc_u32)size;
     if (count > xmc_class_count(cls))
       break;
-    at = cls * pages + xmc_any_below(any, pages);
-    for (looks = 0;
-         looks < XMC_JOINED_LOOKS && count > 1u && waste <= size / 2u && count * bytes < XMC_PAGE_BYTES;
-         looks++) {
-      at = xmc_bitmap_find_from(heap, XMC_PARKED, cls * pages, cls * pages + pages, at);
-      if (at == XMC_NONE)
+    if (count < 2u || count * bytes - (xmc_u32)size > size / 2u || count * bytes >= XMC_PAGE_BYTES)
+      continue;
+    at = first = cls * pages + xmc_any_below((joins >> 16) + 1u, pages);
+    end = cls * pages + pages;
+    looks = XMC_JOINED_LOOKS >> (joins & 0xffffu) / 4u;
+    while (!block && looks--) { /* first [first, end), then what is before it */
+      at = xmc_bitmap_find(heap, XMC_PARKED, at, end);
+      if (at == XMC_NONE && end == first)
         break;
-      block = xmc_page_join(heap, cls, at - cls * pages, count);
-      if (block)
-        break;
-      at++;
+      if (at != XMC_NONE)
+        block = xmc_page_join(heap, cls, at - cls * pages, count);
+      end = at == XMC_NONE ? first : end;
+      at = at == XMC_NONE ? cls * pages : at + 1u;
     }
+    if (!block && xmc_class_is_small(cls))
+      block = xmc_place_join(heap, me, cls, count);
   }
+  count = block ? 0 : (joins & 0xffffu) + 1u;
+  /* Searches at the same time may count as one. */
+  xmc_store_relaxed32(&heap->joins,
+                      ((joins >> 16) + 1u) << 16 | (count < XMC_JOINED_MISSES ? count : XMC_JOINED_MISSES));
   return block;
 }
 #endif

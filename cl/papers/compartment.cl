@@ -104,27 +104,31 @@ XMC_COLD_FN int xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_place place, 
 
 /* Frees what starts at ptr but is no Basicblock: the Memoryblock at `page`, if that is not XMC_NONE; else a block in a page with
  * joined blocks, or a compartment. If there is none, it counts a bad free. It looks the place up again, because a place as an argument would take a stack frame. Returns 0; but with
- * XMC_NO_YIELDS, after the last compartment of a Basicblock, or for the first Basicblock of a joined block, which the caller must then release: the Superblock's id, and below it
+ * XMC_NO_YIELDS, after the last compartment of a Basicblock, which the caller must then release: the Superblock's id, and below it
  * XMC_LAST_COMPARTMENT, the class and the block's bit. */
 #define XMC_LAST_COMPARTMENT 0x10000u
 XMC_SETTLE_FN xmc_u64 xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr,
                                      xmc_u32 page) {
   xmc_place place;
   xmc_u64 header;
+  xmc_u32 bits;
   if (page != XMC_NONE) {
     xmc_memoryblock_release(heap, page);
     return 0;
   }
   XMC_AFRESH64(heap);
-  if (!XMC_JOINS || !xmc_joined_free(heap, ptr, &place)) {
-    header = xmc_find_block(heap, ptr, &place) ? 0 : xmc_compartment_find(heap, place, ptr);
-    if (!header) {
-      xmc_count_invalid_free(heap, ptr);
-      return 0;
-    }
-    if (!xmc_compartment_free(heap, place, (XMC_GLOBAL char *)ptr, header))
-      return 0;
+  bits = XMC_JOINS ? xmc_joined_free(heap, ptr, &place) : 0;
+  if (bits) {
+    xmc_blocks_release(heap, me, xmc_words(heap), place.cls, place.id, bits, xmc_popcount32(bits));
+    return 0;
   }
+  header = xmc_find_block(heap, ptr, &place) ? 0 : xmc_compartment_find(heap, place, ptr);
+  if (!header) {
+    xmc_count_invalid_free(heap, ptr);
+    return 0;
+  }
+  if (!xmc_compartment_free(heap, place, (XMC_GLOBAL char *)ptr, header))
+    return 0;
   if (XMC_NO_YIELDS)
     return (xmc_u64)place.id << 32 | XMC_LAST_COMPARTMENT | place.cls << 5 | place.bit;
   xmc_blocks_release(heap, me, xmc_words(heap), place.cls, place.id, 1u << place.bit, 1);

@@ -68,7 +68,7 @@ static cl_int fill_heap(xmc_heap heap, void *data) {
   status = xmc_file_read(file, &meta, &fifos, put_arena, heap);
   if (status == CL_SUCCESS && !xmc_is_geometry_of(heap, meta))
     status = XMC_FILE_DAMAGED;
-  if (status == CL_SUCCESS && heap->probe.simt && xmc_walk_has_joined(meta))
+  if (status == CL_SUCCESS && (heap->probe.simt || meta->debug) && xmc_walk_has_joined(meta))
     status = XMC_HEAP_MISMATCH;
   if (status == CL_SUCCESS)
     status = xmc_arena_write(heap, NULL, 0, meta->data, meta);

@@ -36,7 +36,8 @@ static void tell_superblock(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 
   xmc_u32 bytes = xmc_class_bytes(run->cls), joined = xmc_walk_joined(walk->meta, id), i;
   for (i = 0; i < xmc_word_count(word) && i < 32u && !walk->stop; i++)
     if (!(word >> i & 1u) && !(joined >> i & 1u))
-      tell(walk, offset + (xmc_u64)i * bytes, (xmc_u64)bytes * xmc_joined_count(~joined, i), run->cls);
+      tell(walk, offset + (xmc_u64)i * bytes,
+           (xmc_u64)bytes * xmc_joined_count(XMC_WORD_RETIRED & ~(xmc_u64)joined, i), run->cls);
 }
 
 void xmc_blocks_meta(xmcHeap *meta, const xmc_debug_block *debug, xmc_block_callback callback, void *data) {

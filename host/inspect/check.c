@@ -87,11 +87,14 @@ static void check_used_pages(xmc_checker *c, const xmc_run *run) {
   }
 }
 
-/* Checks the joined word of a Superblock: each Basicblock that continues another is in use, as is the one before it. */
-static void check_joined(xmc_checker *c, xmc_u32 id) {
+/* Checks the joined word of a Superblock: each Basicblock that continues another is in use, as is the one before it, and each block is
+ * shorter than a page. */
+static void check_joined(xmc_checker *c, xmc_u32 id, xmc_u32 cls) {
   xmc_u64 word = *xmc_joined_word(c->meta, id), state = *xmc_word_of(c->meta, id);
   xmc_u32 joined = ~(xmc_u32)word, used = xmc_full_mask(xmc_word_count(state)) & ~xmc_word_free(state);
-  if ((word | 0xffffffffu) != XMC_WORD_RETIRED || joined & ~(used & used << 1))
+  xmc_u32 most = (XMC_PAGE_BYTES - 1u) / xmc_class_bytes(cls); /* Basicblocks of a block */
+  if ((word | 0xffffffffu) != XMC_WORD_RETIRED || joined & ~(used & used << 1) ||
+      (most < 32u && xmc_run_starts(joined, most)))
     xmc_report_problem(c, XMC_PROBLEM_STATE_WORD,
                        (xmc_u64)((char *)xmc_joined_word(c->meta, id) - (char *)c->meta),
                        "the joined word 0x%llx of Superblock %d, whose state word is 0x%llx, is impossible",
@@ -110,7 +113,7 @@ static void check_slab(xmc_checker *c, const xmc_run *run) {
                  blocks - 32u * j < 32u ? blocks - 32u * j : 32u);
       if (joined) {
         used |= 1u << (j ^ XMC_JOINED_ROW);
-        check_joined(c, xmc_superblock_id(run->page, j));
+        check_joined(c, xmc_superblock_id(run->page, j), run->cls);
       }
     }
   check_others(c, run->page, used, 0);
@@ -132,9 +135,10 @@ static int is_left(xmcHeap *meta, xmc_u32 page) {
         *xmc_word_of(meta, xmc_run_id(page - back, order)) != XMC_WORD_RETIRED)
       return 0;
     /* The run's first page was in use, so it has an entry, of the run or of a later use. A slab of 32 places there, which is of class 0,
-     * would have removed this page's entry (xmc_runs_forget). */
+     * would have removed this page's entry (xmc_runs_forget), as would the first joined block of any slab. */
     first = *xmc_page_entry(meta, page - back);
-    if (back && (first == XMC_MAP_NONE || xmc_map_class(first) == 0))
+    if (back && (first == XMC_MAP_NONE || xmc_map_class(first) == 0 ||
+                 (xmc_class_is_small(xmc_map_class(first)) && xmc_entry_is_joined(first))))
       return 0;
     blocks = xmc_class_blocks(cls, 1u << order);
   } else if (back || row) {
@@ -201,7 +205,7 @@ static void check_run(xmc_checker *c, const xmc_run *run) {
                   xmc_class_inverse(run->cls));
     check_word(c, xmc_superblock_id(run->page, row), run->cls, xmc_class_blocks(run->cls, run->pages));
     if (joined)
-      check_joined(c, xmc_superblock_id(run->page, row));
+      check_joined(c, xmc_superblock_id(run->page, row), run->cls);
     rows = 1u << row | (xmc_u32)joined << (row ^ XMC_JOINED_ROW);
     break;
   case XMC_RUN_REGION:

@@ -19,7 +19,7 @@ static void add_superblock(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 w
   stats->superblocks++;
   stats->live_blocks += blocks;
   stats->live_bytes += (cl_ulong)live * bytes;
-  stats->class_live_blocks[run->cls] += blocks;
+  stats->class_live_blocks[run->cls] += live;
   stats->free_bytes += (cl_ulong)unused * bytes;
   stats->free_block_bytes += (cl_ulong)unused * bytes;
 }
