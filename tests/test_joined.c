@@ -139,7 +139,7 @@ static void is_listed_right(void) {
 static void larger_requests(void **state) {
   static const struct {
     uint32_t small, large, count;
-  } pairs[] = {{32, 200, 7},   {48, 100, 3},   {112, 150, 2},   {448, 1300, 3},
+  } pairs[] = {{32, 200, 7},   {48, 100, 3},   {112, 150, 2},   {448, 1300, 3},  {448, 2200, 5},
                {512, 1500, 3}, {640, 1200, 2}, {1280, 5000, 4}, {5120, 10000, 2}};
   uint32_t p, before;
   (void)state;
@@ -381,28 +381,91 @@ static void a_second_life(void **state) {
   assert_true(served > 300);
 }
 
-/* A slab has joined blocks where a longer run began before, further pages of which are free and still have its entries. Bad frees there
- * change nothing. */
-static void stale_entries(void **state) {
-  xmc_u32 first, page, joined = 0;
-  char *block;
+/* While a request makes a joined block, another one does, in another page of the same run, and its block is freed: at each step. */
+static void another(int number, void *data) {
+  static owned other;
+  (void)data;
+  if (number == 0 && !get(&late, 10000))
+    late.block = NULL;
+  if (number == 1 && get(&other, 10000))
+    put(&other);
+}
+
+static void two_requests(void **state) {
+  static uint8_t choices[1 << 20];
+  uint32_t step, served = 0;
   (void)state;
-  open_heap(1u << 20, 1u);
-  block = xmcMalloc(all.heap, 8192);
-  first = (xmc_u32)(((xmc_u64)(block - (char *)all.heap) - all.heap->data) >> XMC_PAGE_SHIFT);
-  xmcFree(all.heap, block);
+  for (step = 0; step < 400; step++) {
+    schedule run = {0};
+    open_heap(1u << 20, 1u);
+    fill(5120);
+    thin(6);
+    memset(choices, 0, sizeof choices);
+    choices[step] = 1;
+    run.choices = choices;
+    run.choice_count = sizeof choices;
+    run.stop_thread = -1;
+    memset(&late, 0, sizeof late);
+    schedule_run(&run, 2, another, NULL);
+    intact();
+    if (late.block)
+      all.block[all.count++] = late;
+    served += late.block != NULL;
+    is_listed_right();
+    free_all();
+  }
+  assert_true(served > 300);
+}
+
+static xmc_u32 page_of(const char *block) {
+  return (xmc_u32)(((xmc_u64)(block - (char *)all.heap) - all.heap->data) >> XMC_PAGE_SHIFT);
+}
+
+/* All pages become free, without a look at their entries; then a slab of blocks of 48 bytes comes to be at `first`, and its Superblocks are
+ * parked, most of their blocks free. */
+static void one_slab(xmc_u32 first) {
+  xmc_u32 page;
+  xmc_u64 seen;
   all.heap->scarce = XMC_SCARCE_ONCE;
   xmc_reclaim(all.heap, 0, 1000u);
-  assert_int_equal(all.heap->pages - core_free_pages(all.heap), 0);
-  for (page = 0; page < all.heap->pages; page++) /* a slab there, and only there */
+  assert_int_equal(core_free_pages(all.heap), all.heap->pages);
+  for (page = 0; page < all.heap->pages; page++)
     if (page != first)
-      assert_true(xmc_run_claim_at(all.heap, xmc_heap_map(all.heap), 1u, page, &(xmc_u64){0}));
+      assert_true(xmc_run_claim_at(all.heap, xmc_heap_map(all.heap), 1u, page, &seen));
   while (all.count < 320) {
     assert_true(get(&all.block[all.count], 48));
     all.count++;
   }
   all.heap->scarce = XMC_SCARCE_ONCE | XMC_SCARCE_NOW; /* so that all Superblocks are parked */
   thin(8);
+}
+
+/* Frees what blocks of `bytes` in a run from `first` on were, in all pages but the first, which are free now. */
+static void stale_frees(xmc_u32 first, uint32_t bytes) {
+  char *begin = xmc_page_address(all.heap, first), *end = xmc_page_address(all.heap, all.heap->pages), *block;
+  xmc_u32 page;
+  for (page = 0; page < all.heap->pages; page++)
+    if (page != first)
+      xmc_run_release(all.heap, page, 1u);
+  for (block = begin; block < end; block += bytes)
+    if (page_of(block) != first)
+      xmcFree(all.heap, block);
+  intact();
+  is_listed_right();
+  assert_true(bad() > 0);
+  all.heap->double_frees = all.heap->invalid_frees = 0;
+}
+
+/* A slab has joined blocks where a longer run began before, further pages of which are free and still have its entries. */
+static void stale_entries(void **state) {
+  xmc_u32 first, joined = 0;
+  char *block;
+  (void)state;
+  open_heap(1u << 20, 1u);
+  block = xmcMalloc(all.heap, 8192);
+  first = page_of(block);
+  xmcFree(all.heap, block);
+  one_slab(first);
   while ((block = xmc_page_join(all.heap, 2u, first, 3u)) != NULL) {
     owned *b = &all.block[all.count++];
     b->block = block;
@@ -411,16 +474,28 @@ static void stale_entries(void **state) {
     joined++;
   }
   assert_true(joined > 20);
-  for (page = 0; page < all.heap->pages; page++)
-    if (page != first) {
-      xmc_run_release(all.heap, page, 1u);
-      xmcFree(all.heap, xmc_page_address(all.heap, page));
-      xmcFree(all.heap, xmc_page_address(all.heap, page) + 8192);
-    }
-  intact();
-  is_listed_right();
-  assert_true(bad() > 0);
-  all.heap->double_frees = all.heap->invalid_frees = 0;
+  stale_frees(first, 8192);
+  free_all();
+}
+
+/* The run had joined blocks, and the word that was its joined word is the state word of a place of the slab now. */
+static void stale_joined(void **state) {
+  uint32_t first = 0;
+  (void)state;
+  open_heap(1u << 20, 1u);
+  fill(5120);
+  thin(6);
+  fill(10000);
+  assert_true(all.joined > 2);
+  while (all.count) {
+    owned *b = &all.block[--all.count];
+    if (b->size == 10000)
+      first = page_of(b->block) - xmc_map_back(*xmc_page_entry(all.heap, page_of(b->block)));
+    put(b);
+  }
+  assert_true(xmc_entry_is_joined(*xmc_page_entry(all.heap, first + 1u)));
+  one_slab(first);
+  stale_frees(first, 5120);
   free_all();
 }
 
@@ -456,9 +531,10 @@ static void random_schedules(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(larger_requests), cmocka_unit_test(bounds),           cmocka_unit_test(bad_frees),
-      cmocka_unit_test(reallocs),        cmocka_unit_test(forged),           cmocka_unit_test(stale_entries),
-      cmocka_unit_test(a_second_life),   cmocka_unit_test(random_schedules),
+      cmocka_unit_test(larger_requests),  cmocka_unit_test(bounds),        cmocka_unit_test(bad_frees),
+      cmocka_unit_test(reallocs),         cmocka_unit_test(forged),        cmocka_unit_test(stale_entries),
+      cmocka_unit_test(stale_joined),     cmocka_unit_test(a_second_life), cmocka_unit_test(two_requests),
+      cmocka_unit_test(random_schedules),
   };
   return run_named(tests, argc, argv);
 }

@@ -90,8 +90,7 @@ XMC_COLD_FN xmc_u32 xmc_joined_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const v
 XMC_FN XMC_GLOBAL char *xmc_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 take) {
   xmc_u32 page = xmc_id_page(id), pages = xmc_class_is_small(cls) ? 1u : 1u << xmc_run_order(id), i;
   xmc_u64 entry;
-  for (i = 0; i < pages;
-       i++) { /* each, because another request may be on its way from the first to the last */
+  for (i = 0; i < pages; i++) { /* each: another request may be on its way from the first to the last */
     entry = xmc_load_relaxed64(xmc_page_entry(heap, page + i));
     if (xmc_map_blocks(entry) && xmc_class_is_small(cls))
       xmc_runs_forget(heap, page); /* entries behind this page may lead to the rows of joined words */
@@ -133,6 +132,7 @@ XMC_FN XMC_GLOBAL char *xmc_page_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc
 
 /* Starts a Superblock of a small class in a free place of a parked slab, and makes its first `count` Basicblocks a block. Returns it, or 0. */
 XMC_FN XMC_GLOBAL char *xmc_place_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 count) {
+  xmc_u32 take;
   xmc_seat seat;
   xmc_claim claim = xmc_unpark(heap, me, xmc_slab_class(cls), xmc_slab_class(cls) + 1u, 1u, XMC_CHOOSY_TURNS);
   if (!claim)
@@ -141,9 +141,8 @@ XMC_FN XMC_GLOBAL char *xmc_place_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc
   claim = xmc_slab_start(heap, me, xmc_words(heap), cls, count, claim, seat);
   if (xmc_popcount32(xmc_claim_mask(claim)) == count)
     return xmc_join(heap, cls, xmc_claim_id(claim), xmc_claim_mask(claim));
-  xmc_blocks_release(heap, me, xmc_words(heap), cls, xmc_claim_id(claim),
-                     xmc_claim_mask(claim), /* the slab's last place */
-                     xmc_popcount32(xmc_claim_mask(claim)));
+  take = xmc_claim_mask(claim); /* the slab's last place has fewer */
+  xmc_blocks_release(heap, me, xmc_words(heap), cls, xmc_claim_id(claim), take, xmc_popcount32(take));
   return 0;
 }
 
