@@ -172,6 +172,14 @@ static void bounds(void **state) {
   assert_int_equal(fill(1500) + fill(16384) + fill(1281), 0);
   assert_true(fill(1707) > 0);
   free_all();
+  open_heap(2u << 20, CORE_SLOTS_DEFAULT); /* none of class 0, and none for it */
+  fill(16);
+  thin(8);
+  all.joined = 0;
+  fill(40);
+  fill(16);
+  assert_int_equal(all.joined, 0);
+  free_all();
   open_heap(2u << 20, 0);
   fill(512);
   thin(8);
@@ -304,7 +312,7 @@ static uint64_t seed;
 
 static uint32_t some_size(uint64_t x) {
   static const uint32_t most[] = {200, 600, 1600, 9000};
-  return 33u + (uint32_t)(x >> 8) % most[x & 3u];
+  return 1u + (uint32_t)(x >> 8) % most[x & 3u];
 }
 
 /* Blocks are allocated, freed, and handed to other threads by way of `shared`. Threads change at atomics only, so an exchange there is

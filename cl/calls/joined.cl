@@ -160,8 +160,15 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
     return 0;
   if (size <= XMC_MAX_CLASS_BYTES)
     cls = xmc_class_of((xmc_u32)size);
+  /* Most full heaps have nothing parked of any smaller class, nor slabs, which have higher numbers. */
+  first = xmc_bitmap_find(heap, XMC_PARKED, pages, XMC_ALL_CLASSES * pages);
+  if (first == XMC_NONE ||
+      (first >= cls * pages && first < xmc_slab_class(0) * pages &&
+       xmc_bitmap_find(heap, XMC_PARKED, xmc_slab_class(0) * pages, XMC_ALL_CLASSES * pages) == XMC_NONE))
+    return 0;
   joins = xmc_load_relaxed32(&heap->joins); /* its lower half: how many searches in a row found nothing */
-  while (!block && --cls > 0) {
+  while (!block && cls > 1u) {              /* class 0 has no joined words */
+    cls--;
     bytes = xmc_class_bytes(cls);
     count = ((xmc_u32)size + bytes - 1u) / bytes;
     if (count > xmc_class_count(cls))

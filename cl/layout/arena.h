@@ -258,7 +258,7 @@ typedef struct xmcHeap {
   xmc_u64 failed_bytes; /* in any heap; sum of failed requests of up to XMC_MAX_PAGES pages */
   xmc_u64 regions;      /* how many were made so far (regions/region.h) */
   xmc_u32 room_used;    /* GPUs: running mean of the pages in use (pages/room.cl) */
-  xmc_u32 joins;        /* CPU devices: searches for Basicblocks to join, and misses in a row (calls/joined.cl) */
+  xmc_u32 joins; /* CPU devices: searches for Basicblocks to join, and misses in a row (calls/joined.cl) */
   /* These three never change. They stand last so that the fields before them kept their offsets. */
   xmc_u64 trace;         /* byte offset of the ring (ring.h); 0: the heap has none */
   xmc_u32 trace_records; /* a power of two; 0 without a ring */
