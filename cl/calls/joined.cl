@@ -166,7 +166,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
       (first >= cls * pages && first < xmc_slab_class(0) * pages &&
        xmc_bitmap_find(heap, XMC_PARKED, xmc_slab_class(0) * pages, XMC_ALL_CLASSES * pages) == XMC_NONE))
     return 0;
-  joins = xmc_load_relaxed32(&heap->joins); /* its lower half: how many searches in a row found nothing */
+  joins = xmc_load_relaxed32(&heap->joins); /* its lower 5 bits: how many searches in a row found nothing */
   while (!block && cls > 1u) {              /* class 0 has no joined words */
     cls--;
     bytes = xmc_class_bytes(cls);
@@ -175,9 +175,9 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
       break;
     if (count < 2u || count * bytes - (xmc_u32)size > size / 2u || count * bytes >= XMC_PAGE_BYTES)
       continue;
-    at = first = cls * pages + xmc_any_below((joins >> 16) + 1u, pages);
+    at = first = cls * pages + xmc_any_below((joins >> 5) + 1u, pages);
     end = cls * pages + pages;
-    looks = XMC_JOINED_LOOKS >> (joins & 0xffffu) / 4u;
+    looks = XMC_JOINED_LOOKS >> (joins & 31u) / 4u;
     while (!block && looks--) { /* first [first, end), then what is before it */
       at = xmc_bitmap_find(heap, XMC_PARKED, at, end);
       if (at == XMC_NONE && end == first)
@@ -190,10 +190,10 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
     if (!block && xmc_class_is_small(cls))
       block = xmc_place_join(heap, me, cls, count);
   }
-  count = block ? 0 : (joins & 0xffffu) + 1u;
+  count = block ? 0 : (joins & 31u) + 1u;
   /* Searches at the same time may count as one. */
   xmc_store_relaxed32(&heap->joins,
-                      ((joins >> 16) + 1u) << 16 | (count < XMC_JOINED_MISSES ? count : XMC_JOINED_MISSES));
+                      ((joins >> 5) + 1u) << 5 | (count < XMC_JOINED_MISSES ? count : XMC_JOINED_MISSES));
   return block;
 }
 #endif

@@ -18,6 +18,7 @@
  *                              written as text (trace/events.c)
  *   fifo_start, counters       any: they are only counted, compared and reported
  *   room_used                  any: a mean, which later samples correct (cl/pages/room.cl)
+ *   joins                      any: where a search begins, and how far it looks (cl/calls/joined.cl)
  *   life                       any in a debug heap, else 0                                   believe.c
  *   scarce                     none, once, once and now; room short or not                   believe.c
  *   flux                       any: set to 0, because the heap is quiet                      believe.c
@@ -30,6 +31,7 @@
  *   page map: pages in use     the one entry that their run has                              check.c
  *             free pages       none, or the entry of a run whose state word is retired       check.c
  *   state words                class, count and free blocks of their run; else retired       check.c
+ *   joined words               bits of blocks in use only, in pages whose entries say so     check.c
  *   pages                      any: headers of compartments and of debug heaps' blocks are checked against their block
  *                              by the calls (cl/papers/compartment.cl, cl/calls/debug.cl)
  *
