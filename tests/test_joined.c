@@ -187,6 +187,36 @@ static void bounds(void **state) {
   free_all();
 }
 
+/* Whole places of a few slabs are free, which are in FIFOs then. Requests get them again and again, and in the end all of them. */
+static void places(void **state) {
+  uint32_t slabs, i, k, left, freed, round;
+  (void)state;
+  for (slabs = 1; slabs <= 20; slabs += slabs < 4u ? 1u : 8u) {
+    open_heap(2u << 20, 2u);
+    fill(48);
+    for (i = left = freed = 0; i < all.count; i++) { /* the first place of each */
+      uint64_t at = (uint64_t)(all.block[i].block - (char *)all.heap) - all.heap->data;
+      if (at / XMC_PAGE_BYTES < slabs && at % XMC_PAGE_BYTES < 32u * 48u) {
+        put(&all.block[i]);
+        freed++;
+      } else {
+        all.block[left++] = all.block[i];
+      }
+    }
+    all.count = left;
+    assert_int_equal(freed, 32 * slabs);
+    for (round = 0; round < 10; round++) {
+      assert_true(get(&all.block[left], 600));
+      put(&all.block[left]);
+    }
+    k = fill(600); /* 13 of 32 Basicblocks each */
+    assert_int_equal(k, 2 * slabs);
+    intact();
+    is_listed_right();
+    free_all();
+  }
+}
+
 /* A heap with one joined block of three times 512 bytes, *b */
 static void one_joined(owned **b) {
   open_heap(2u << 20, CORE_SLOTS_DEFAULT);
@@ -539,10 +569,10 @@ static void random_schedules(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(larger_requests),  cmocka_unit_test(bounds),        cmocka_unit_test(bad_frees),
-      cmocka_unit_test(reallocs),         cmocka_unit_test(forged),        cmocka_unit_test(stale_entries),
-      cmocka_unit_test(stale_joined),     cmocka_unit_test(a_second_life), cmocka_unit_test(two_requests),
-      cmocka_unit_test(random_schedules),
+      cmocka_unit_test(places),        cmocka_unit_test(larger_requests),  cmocka_unit_test(bounds),
+      cmocka_unit_test(bad_frees),     cmocka_unit_test(reallocs),         cmocka_unit_test(forged),
+      cmocka_unit_test(stale_entries), cmocka_unit_test(stale_joined),     cmocka_unit_test(a_second_life),
+      cmocka_unit_test(two_requests),  cmocka_unit_test(random_schedules),
   };
   return run_named(tests, argc, argv);
 }

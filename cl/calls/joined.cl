@@ -130,20 +130,41 @@ XMC_FN XMC_GLOBAL char *xmc_page_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc
   return 0;
 }
 
-/* Starts a Superblock of a small class in a free place of a parked slab, and makes its first `count` Basicblocks a block. Returns it, or 0. */
+/* Returns 0 if no slab of the small classes [cls, end) is parked, and no FIFO of them holds one: then none has a free place. */
+XMC_FN int xmc_has_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
+  xmc_u32 pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES, slots = xmc_heap_slots(heap);
+  return xmc_bitmap_find(heap, XMC_PARKED, xmc_slab_class(cls) * pages, xmc_slab_class(end) * pages) !=
+             XMC_NONE ||
+         xmc_bitmap_find(heap, XMC_BUSY, xmc_slab_class(cls) * slots, xmc_slab_class(end) * slots) !=
+             XMC_NONE;
+}
+
+/* Starts a Superblock of a small class in a free place of a slab, and makes its first `count` Basicblocks a block. Returns it, or 0. The
+ * others are parked, where the next search for Basicblocks to join finds them. Meanwhile it counts itself in flux, because no other search
+ * can see the place. */
 XMC_FN XMC_GLOBAL char *xmc_place_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 count) {
-  xmc_u32 take;
+  XMC_GLOBAL char *block = 0;
+  xmc_u32 slab = xmc_slab_class(cls), take;
   xmc_seat seat;
-  xmc_claim claim = xmc_unpark(heap, me, xmc_slab_class(cls), xmc_slab_class(cls) + 1u, 1u, XMC_CHOOSY_TURNS);
-  if (!claim)
+  xmc_claim claim;
+  if (!xmc_has_places(heap, cls, cls + 1u))
     return 0;
-  xmc_seat_none(&seat);
-  claim = xmc_slab_start(heap, me, xmc_words(heap), cls, count, claim, seat);
-  if (xmc_popcount32(xmc_claim_mask(claim)) == count)
-    return xmc_join(heap, cls, xmc_claim_id(claim), xmc_claim_mask(claim));
-  take = xmc_claim_mask(claim); /* the slab's last place has fewer */
-  xmc_blocks_release(heap, me, xmc_words(heap), cls, xmc_claim_id(claim), take, xmc_popcount32(take));
-  return 0;
+  xmc_flux_begin(heap);
+  claim = xmc_unpark(heap, me, slab, slab + 1u, 1u, XMC_CHOOSY_TURNS);
+  if (!claim)
+    claim = xmc_steal(heap, me, slab, slab + 1u, 1u);
+  if (claim) {
+    xmc_seat_none(&seat);
+    seat.fifo = XMC_SEAT_PARKS;
+    claim = xmc_slab_start(heap, me, xmc_words(heap), cls, count, claim, seat);
+    take = xmc_claim_mask(claim);
+    if (xmc_popcount32(take) == count)
+      block = xmc_join(heap, cls, xmc_claim_id(claim), take);
+    else /* the slab's last place has fewer */
+      xmc_blocks_release(heap, me, xmc_words(heap), cls, xmc_claim_id(claim), take, xmc_popcount32(take));
+  }
+  xmc_flux_end(heap, claim != 0);
+  return block;
 }
 
 /* Returns a block of adjacent Basicblocks of a smaller class for a request that the last resort could not serve, or 0. It wastes at most
@@ -160,14 +181,14 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
     return 0;
   if (size <= XMC_MAX_CLASS_BYTES)
     cls = xmc_class_of((xmc_u32)size);
-  /* Most full heaps have nothing parked of any smaller class, nor slabs, which have higher numbers. */
-  first = xmc_bitmap_find(heap, XMC_PARKED, pages, XMC_ALL_CLASSES * pages);
-  if (first == XMC_NONE ||
-      (first >= cls * pages && first < xmc_slab_class(0) * pages &&
-       xmc_bitmap_find(heap, XMC_PARKED, xmc_slab_class(0) * pages, XMC_ALL_CLASSES * pages) == XMC_NONE))
+  if (cls < 2u) /* class 0 has no joined words */
+    return 0;
+  /* Most full heaps have nothing parked of any smaller class, and no free place. */
+  if (xmc_bitmap_find(heap, XMC_PARKED, pages, cls * pages) == XMC_NONE &&
+      !xmc_has_places(heap, 1u, XMC_SMALL_CLASSES))
     return 0;
   joins = xmc_load_relaxed32(&heap->joins); /* its lower 5 bits: how many searches in a row found nothing */
-  while (!block && cls > 1u) {              /* class 0 has no joined words */
+  while (!block && cls > 1u) {
     cls--;
     bytes = xmc_class_bytes(cls);
     count = ((xmc_u32)size + bytes - 1u) / bytes;
