@@ -9,19 +9,19 @@
  *   state word         1  1  0  1  0  0  0  0  1  1  0  1    0: in use
  *   joined word        1  1  1  1  0  0  0  1  1  1  1  1    0: it continues the block that the Basicblock before it is part of
  *
- * Here Basicblocks 1 and 9 are blocks of their own, 4 to 7 are one joined block. The joined word of a Superblock is the word that its
- * page has in the row XMC_JOINED_ROW further on, or back, which no other Superblock of this page uses. While no Basicblock continues another, it is
- * XMC_WORD_RETIRED, as all words that are not in use. Pages that have joined blocks, or had some since their run began, have entries
- * with 0 blocks in the page map, so that xmc_find finds no Basicblock there, and frees look here.
+ * Here Basicblocks 1 and 9 are blocks of their own, 4 to 7 are one joined block. The joined word of a Superblock is a state word of the
+ * same page, 16 rows before or behind its own (XMC_JOINED_ROW), which no other Superblock of this page uses. While no Basicblock continues
+ * another, it is XMC_WORD_RETIRED, as all words are that nothing uses. Pages that have joined blocks, or had some since their run began,
+ * have entries with 0 blocks in the page map, so that xmc_find finds no Basicblock there, and frees look here.
  *
- * Who owns all Basicblocks of a joined block owns their bits of the joined word. They are cleared after a CAS on the state word took the
- * Basicblocks, before the block is handed out, and set before the Basicblocks become free. Both words are changed by atomics. */
+ * Whoever owns the Basicblocks of a joined block owns their bits of the joined word. A request clears these bits after its CAS on the
+ * state word took the Basicblocks, and before it hands the block out; a free sets them before it releases the Basicblocks. */
 #ifndef XMC_JOINED_CL
 #define XMC_JOINED_CL
 #include "allocate.cl"
 
-/* 1 in programs that make and free joined blocks: those for CPU devices. Programs for GPUs have no code for them, because their frees are
- * too large as it is; a file with joined blocks cannot be loaded for a GPU (host/inspect/believe.c). */
+/* 1 in programs that make and free joined blocks: those for CPU devices, except of debug heaps. Programs for GPUs have no code for them,
+ * because their frees are too large as it is; a file with joined blocks cannot be loaded for a GPU (host/file/save.c). */
 #define XMC_JOINS (!XMC_SIMT && !XMC_DEBUG)
 #define XMC_JOINED_ROW 16u
 

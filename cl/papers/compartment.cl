@@ -102,10 +102,10 @@ XMC_COLD_FN int xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_place place, 
   return 0;
 }
 
-/* Frees what starts at ptr but is no Basicblock: the Memoryblock at `page`, if that is not XMC_NONE; else a block in a page with
- * joined blocks, or a compartment. If there is none, it counts a bad free. It looks the place up again, because a place as an argument would take a stack frame. Returns 0; but with
- * XMC_NO_YIELDS, after the last compartment of a Basicblock, which the caller must then release: the Superblock's id, and below it
- * XMC_LAST_COMPARTMENT, the class and the block's bit. */
+/* Frees what starts at ptr but is no Basicblock: the Memoryblock at `page`, if that is not XMC_NONE; else a block in a page with joined
+ * blocks, or a compartment. If there is none, it counts a bad free. It looks the place up again, because a place as an argument would take a
+ * stack frame. Returns 0; but with XMC_NO_YIELDS, after the last compartment of a Basicblock, which the caller must then release: the
+ * Superblock's id, and below it XMC_LAST_COMPARTMENT, the class and the block's bit. */
 #define XMC_LAST_COMPARTMENT 0x10000u
 XMC_SETTLE_FN xmc_u64 xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr,
                                      xmc_u32 page) {
