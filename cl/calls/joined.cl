@@ -69,14 +69,14 @@ XMC_COLD_FN xmc_u32 xmc_joined_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const v
  * one Basicblock, whose release counts a double free. */
 XMC_COLD_FN xmc_u32 xmc_joined_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr, xmc_place *place) {
   xmc_u64 word, old;
-  xmc_u32 bits;
+  xmc_u32 count, bits;
   if (!xmc_joined_find(heap, ptr, place))
     return 0;
   word = xmc_load_relaxed64(xmc_joined_word(heap, place->id));
   for (;;) { /* again only if a free or request in the same Superblock changed the word meanwhile */
-    bits = xmc_joined_count(word, place->bit);
-    bits = bits ? xmc_count_mask(bits) << place->bit : 0;
-    if (!(bits & (bits - 1u))) /* none, or one */
+    count = xmc_joined_count(word, place->bit);
+    bits = count ? xmc_count_mask(count) << place->bit : 0;
+    if (count < 2u)
       return bits;
     old = xmc_cas_acq_rel64(xmc_joined_word(heap, place->id), word, word | bits);
     if (old == word)
