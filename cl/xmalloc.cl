@@ -228,7 +228,7 @@ XMC_FN int xmc_pages_resize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size
 XMC_HOT_FN XMC_GLOBAL void *xmc_move_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr,
                                            size_t old, size_t size) {
   XMC_GLOBAL xmc_u64 *from = (XMC_GLOBAL xmc_u64 *)ptr, *to;
-  int pages = old > (XMC_JOINS ? XMC_PAGE_BYTES - 1u : XMC_MAX_CLASS_BYTES); /* a block of whole pages */
+  int pages = old >= XMC_PAGE_BYTES; /* a block of whole pages */
   size_t i;
   if (pages ? size > XMC_MAX_CLASS_BYTES && xmc_pages_resize(heap, ptr, old, size)
             : size <= old && size > old / 2u)

@@ -394,9 +394,8 @@ typedef struct xmc_heap_stats {
   /* the first such pointer minus the arena's address: its xmcRef if it lies in the arena; else, modulo 2^64, a number
    * beyond heap_bytes that is no xmcRef */
   cl_ulong first_invalid_free;
-  cl_ulong class_bytes[XMC_STATS_CLASSES]; /* size of a Basicblock of each class */
-  cl_ulong class_live_blocks
-      [XMC_STATS_CLASSES];       /* live Basicblocks of each class, of which a joined block has several */
+  cl_ulong class_bytes[XMC_STATS_CLASSES];       /* size of a Basicblock of each class */
+  cl_ulong class_live_blocks[XMC_STATS_CLASSES]; /* live Basicblocks of a class; a joined block has several */
   cl_ulong red_zone_errors;      /* debug heaps: freed blocks beside which something was overwritten */
   cl_ulong first_red_zone_error; /* xmcRef of the first such block */
   cl_ulong use_after_frees;      /* debug heaps from level 2 on: blocks written to after their free */

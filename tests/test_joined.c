@@ -311,20 +311,19 @@ static void forged(void **state) {
   assert_true(xmc_walk_has_joined(all.heap));
   word = xmc_joined_word(all.heap, place.id);
   was = *word;
-  for (i = 0; i < 64;
-       i++) { /* each other bit: it continues a free block or none, is not there, or is not a word for this */
+  /* With each other bit a Basicblock that is free continues another, or the word is no joined word; or, by what is in use, the block is
+   * longer or shorter. */
+  for (i = 0; i < 64; i++) {
     *word = was ^ (xmc_u64)1 << i;
     w = *xmc_word_of(all.heap, place.id);
     memset(&report, 0, sizeof report);
-    if (xmc_check_meta(all.heap, &report) ==
-        CL_SUCCESS) /* then the block is shorter or longer, by what is in use */
+    if (xmc_check_meta(all.heap, &report) == CL_SUCCESS)
       assert_true(i < 32 && !(w >> i & 1u) && i > 0 && !(w >> (i - 1u) & 1u));
     *word = was;
   }
   entry = xmc_page_entry(all.heap, xmc_id_page(place.id));
   was = *entry;
-  *entry =
-      was | (xmc_u64)32u << 17; /* the page has no joined blocks then, so its joined word must not be one */
+  *entry = was | (xmc_u64)32u << 17; /* it says that the page has no joined blocks */
   memset(&report, 0, sizeof report);
   assert_int_equal(xmc_check_meta(all.heap, &report), XMC_HEAP_CORRUPT);
   *entry = was;
@@ -381,6 +380,28 @@ static void refill(uint32_t size) {
 static owned late;
 static uint32_t large_of(uint32_t small) { return small * 3u - 20u; }
 
+/* Runs run(0, &small) up to its step of this number, run(1, &small) to its end, and then the rest of the first; then all is freed. Returns
+ * 1 if the first one's request for `late` was granted. */
+static uint32_t beside(uint32_t step, void (*run)(int number, void *data), uint32_t small) {
+  static uint8_t choices[1 << 20];
+  schedule s = {0};
+  uint32_t served;
+  memset(choices, 0, sizeof choices);
+  choices[step] = 1;
+  s.choices = choices;
+  s.choice_count = sizeof choices;
+  s.stop_thread = -1;
+  memset(&late, 0, sizeof late);
+  schedule_run(&s, 2, run, &small);
+  intact();
+  served = late.block != NULL;
+  if (served)
+    all.block[all.count++] = late;
+  is_listed_right();
+  free_all();
+  return served;
+}
+
 static void two_lives(int number, void *data) {
   uint32_t small = *(uint32_t *)data;
   if (number == 1)
@@ -392,34 +413,19 @@ static void two_lives(int number, void *data) {
 /* While a request looks for Basicblocks in pages that had joined blocks, all blocks are freed and the pages become Superblocks of the
  * same class again, which have no joined blocks yet: at each step of the request. */
 static void a_second_life(void **state) {
-  static uint32_t sizes[] = {48, 512, 2048};
-  static uint8_t choices[1 << 20];
+  static const uint32_t sizes[] = {48, 512, 2048};
   uint32_t s, step, served = 0;
   (void)state;
   for (s = 0; s < 3; s++)
     for (step = 0; step < 600; step++) {
-      schedule run = {0};
       open_heap(1u << 18, 1u);
       refill(sizes[s]);
       fill(large_of(sizes[s]));
-      memset(choices, 0, sizeof choices);
-      choices[step] = 1;
-      run.choices = choices;
-      run.choice_count = sizeof choices;
-      run.stop_thread = -1;
-      memset(&late, 0, sizeof late);
-      schedule_run(&run, 2, two_lives, &sizes[s]);
-      intact();
-      if (late.block)
-        all.block[all.count++] = late;
-      served += late.block != NULL;
-      is_listed_right();
-      free_all();
+      served += beside(step, two_lives, sizes[s]);
     }
   assert_true(served > 300);
 }
 
-/* While a request makes a joined block, another one does, in another page of the same run, and its block is freed: at each step. */
 static void another(int number, void *data) {
   static owned other;
   (void)data;
@@ -429,28 +435,15 @@ static void another(int number, void *data) {
     put(&other);
 }
 
+/* While a request makes a joined block, another one does, in another page of the same run, and its block is freed: at each step. */
 static void two_requests(void **state) {
-  static uint8_t choices[1 << 20];
   uint32_t step, served = 0;
   (void)state;
   for (step = 0; step < 400; step++) {
-    schedule run = {0};
     open_heap(1u << 20, 1u);
     fill(5120);
     thin(6);
-    memset(choices, 0, sizeof choices);
-    choices[step] = 1;
-    run.choices = choices;
-    run.choice_count = sizeof choices;
-    run.stop_thread = -1;
-    memset(&late, 0, sizeof late);
-    schedule_run(&run, 2, another, NULL);
-    intact();
-    if (late.block)
-      all.block[all.count++] = late;
-    served += late.block != NULL;
-    is_listed_right();
-    free_all();
+    served += beside(step, another, 5120);
   }
   assert_true(served > 300);
 }

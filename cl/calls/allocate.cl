@@ -91,6 +91,22 @@ XMC_FN void xmc_map_view_read(XMC_GLOBAL xmcHeap *heap, xmc_map_view *view) {
 #endif
 }
 
+/* Computes from the entry of the page at `page` (`low`, its lower half, and `inverse`), which Basicblock a pointer with this offset from page
+ * 0 leads to, wherever in it: all of *place but that `rest` counts from the run's start. Returns that offset in the run divided by the bytes
+ * of a Basicblock, as xmc_class_divide does. */
+XMC_PART_FN xmc_u64 xmc_place_compute(xmc_u64 offset, xmc_u64 page, xmc_u32 low, xmc_u32 back,
+                                      xmc_u32 inverse, xmc_place *place) {
+  xmc_u32 block;
+  xmc_u64 n;
+  place->rest = ((xmc_u32)offset & (XMC_PAGE_BYTES - 1u)) + (back << XMC_PAGE_SHIFT);
+  n = xmc_class_divide(place->rest, inverse);
+  block = (xmc_u32)(n >> 32);
+  place->cls = xmc_map_class(low);
+  place->id = xmc_superblock_id((xmc_u32)page - back, (xmc_map_place(low) + (block >> 5)) & 31u);
+  place->bit = block & 31u;
+  return n;
+}
+
 /* Looks up which block begins at ptr. Returns 1 if a Basicblock does, and *place names it; whether it is free is not looked at. Else
  * returns 0: a Memoryblock begins there if *place has its class and rest 0, and in a Basicblock `rest` says how far behind its start
  * ptr is. */
@@ -111,12 +127,8 @@ XMC_FN int xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL cons
   xmc_u32 back = xmc_map_back(low), block;
   xmc_u32 inverse = xmc_map_inverse(entry);
   XMC_AFRESH(inverse); /* without this it is multiplied in 64 bits */
-  place->rest = ((xmc_u32)offset & (XMC_PAGE_BYTES - 1u)) + (back << XMC_PAGE_SHIFT);
-  n = xmc_class_divide(place->rest, inverse);
+  n = xmc_place_compute(offset, page, low, back, inverse, place);
   block = (xmc_u32)(n >> 32);
-  place->cls = xmc_map_class(low);
-  place->id = xmc_superblock_id((xmc_u32)page - back, (xmc_map_place(low) + (block >> 5)) & 31u);
-  place->bit = block & 31u;
   if (block < xmc_map_blocks(low) && (xmc_u32)n < inverse) {
     place->rest = 0;
     return 1;

@@ -25,6 +25,11 @@
 #define XMC_JOINS (!XMC_SIMT && !XMC_DEBUG)
 #define XMC_JOINED_ROW 16u
 
+/* Returns 1 if this entry of the page map is of a page with joined blocks, or of one that had some. */
+XMC_FN int xmc_entry_is_joined(xmc_u64 entry) {
+  return xmc_map_class(entry) - 1u < XMC_CLASSES - 1u && !xmc_map_blocks(entry);
+}
+
 /* The joined word of a Superblock that is not of class 0 */
 XMC_FN XMC_GLOBAL xmc_u64 *xmc_joined_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
   return xmc_word_of(heap, xmc_superblock_id(xmc_id_page(id), xmc_id_row(id) ^ XMC_JOINED_ROW));
@@ -41,25 +46,18 @@ XMC_FN xmc_u32 xmc_joined_count(xmc_u64 joined, xmc_u32 bit) {
 /* Looks up which block begins at ptr, in a page with joined blocks. Returns the number of its Basicblocks, the first of which is *place
  * then; or 0. */
 XMC_COLD_FN xmc_u32 xmc_joined_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr, xmc_place *place) {
-  xmc_u64 offset = xmc_arena_offset(heap, ptr) - xmc_heap_data(heap), page = offset >> XMC_PAGE_SHIFT, entry,
-          n;
-  xmc_u32 back, block;
+  xmc_u64 offset = xmc_arena_offset(heap, ptr) - xmc_heap_data(heap), page = offset >> XMC_PAGE_SHIFT;
+  xmc_u64 entry, n;
+  xmc_u32 pages;
   if (page >= xmc_heap_pages(heap))
     return 0;
   entry = xmc_load_relaxed64(xmc_page_entry(heap, (xmc_u32)page));
-  place->cls = xmc_map_class(entry);
-  if (place->cls - 1u >= XMC_CLASSES - 1u || xmc_map_blocks(entry))
+  if (!xmc_entry_is_joined(entry))
     return 0;
-  back = xmc_map_back(entry);
-  n = xmc_class_divide(((xmc_u32)offset & (XMC_PAGE_BYTES - 1u)) + (back << XMC_PAGE_SHIFT),
-                       xmc_map_inverse(entry));
-  block = (xmc_u32)(n >> 32);
-  if ((xmc_u32)n >= xmc_map_inverse(entry) ||
-      block >= xmc_class_blocks(place->cls,
-                                1u << ((xmc_map_place(entry) - XMC_RUN_PLACE) & 7u))) /* a slab: 1 page */
+  n = xmc_place_compute(offset, page, (xmc_u32)entry, xmc_map_back(entry), xmc_map_inverse(entry), place);
+  pages = 1u << ((xmc_map_place(entry) - XMC_RUN_PLACE) & 7u); /* of the run; a slab has 1 */
+  if ((xmc_u32)n >= xmc_map_inverse(entry) || (xmc_u32)(n >> 32) >= xmc_class_blocks(place->cls, pages))
     return 0;
-  place->id = xmc_superblock_id((xmc_u32)page - back, (xmc_map_place(entry) + (block >> 5)) & 31u);
-  place->bit = block & 31u;
   place->rest = 0;
   return xmc_joined_count(xmc_load_relaxed64(xmc_joined_word(heap, place->id)), place->bit);
 }
@@ -76,7 +74,7 @@ XMC_COLD_FN xmc_u32 xmc_joined_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const v
   for (;;) { /* again only if a free or request in the same Superblock changed the word meanwhile */
     count = xmc_joined_count(word, place->bit);
     bits = count ? xmc_count_mask(count) << place->bit : 0;
-    if (count < 2u)
+    if (count < 2u) /* LLVM makes a count of bits of a test of `bits`, which Oclgrind lacks */
       return bits;
     old = xmc_cas_acq_rel64(xmc_joined_word(heap, place->id), word, word | bits);
     if (old == word)

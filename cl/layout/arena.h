@@ -178,7 +178,8 @@ typedef uint64_t xmc_u64;
  *   +----------------+------------+-------+------+--------+
  *
  * back: how many pages before this one the run starts; place: the row of the run's (first) state word; blocks: how many
- * Basicblocks the run has, in a slab those of all its Superblocks, or 0 if it has joined blocks (calls/joined.cl); inverse: 2^32 / bytes of a Basicblock, rounded up. Entries
+ * Basicblocks the run has, in a slab those of all its Superblocks, or 0 if it has joined blocks (calls/joined.cl); inverse: 2^32 /
+ * bytes of a Basicblock, rounded up. Entries
  * of runs without Basicblocks, such as Memoryblocks, have the class only, and in further pages (XMC_CLASS_BODY) the run's first page in
  * place of `inverse`. */
 #define XMC_MAP(cls, back, place, blocks) \

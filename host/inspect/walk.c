@@ -120,10 +120,6 @@ void xmc_walk_superblocks(xmcHeap *meta, const xmc_run *run, xmc_superblock_visi
   }
 }
 
-int xmc_entry_is_joined(xmc_u64 entry) {
-  return xmc_map_class(entry) - 1u < XMC_CLASSES - 1u && !xmc_map_blocks(entry);
-}
-
 xmc_u32 xmc_walk_joined(xmcHeap *meta, xmc_u32 id) {
   return xmc_entry_is_joined(*xmc_page_entry(meta, xmc_id_page(id))) ? ~(xmc_u32)*xmc_joined_word(meta, id)
                                                                      : 0;

@@ -53,9 +53,6 @@ xmc_u32 xmc_walk_joined(xmcHeap *meta, xmc_u32 id);
 /* Returns 1 if the heap has pages in use with joined blocks, or which had some: programs for GPUs do not find the blocks there. */
 int xmc_walk_has_joined(xmcHeap *meta);
 
-/* Returns 1 if this entry of the page map is of such a page, or of one that was. */
-int xmc_entry_is_joined(xmc_u64 entry);
-
 /* check.c: checks every invariant of the metadata, and adds the problems to the report. The header's geometry must be intact. Returns
  * CL_SUCCESS, XMC_HEAP_CORRUPT if the report has problems, or CL_OUT_OF_HOST_MEMORY. */
 cl_int xmc_check_meta(xmcHeap *meta, xmc_heap_report *report);
