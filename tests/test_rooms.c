@@ -477,7 +477,8 @@ static void old_blocks_freed_again(void **state) {
       xmc_seat seat;
       xmc_claim claim;
       xmc_seat_none(&seat);
-      claim = xmc_pages_carve(heap, xmc_caller(), cls, 32, order, xmc_fixed_map(heap), seat);
+      claim = xmc_pages_carve(heap, xmc_caller(), cls, 32, order, xmc_fixed_map(heap), xmc_fixed_lanes(heap),
+                              seat);
       for (m = xmc_claim_mask(claim); m; m &= m - 1)
         old[count++] = xmc_block_address(heap, cls, xmc_claim_id(claim), xmc_lowest32(m));
     }

@@ -94,8 +94,9 @@ static void slab_takes_the_seat(void **state) {
   (void)state;
   look_open(1u << 20, 1, 64);
   xmc_seat_none(&seat);
-  assert_true(xmc_pages_carve(view.heap, 0, xmc_slab_class(cls), 1, 0, xmc_fixed_map(view.heap), seat) !=
-              0); /* into the ring, and nothing else has room */
+  assert_true(xmc_pages_carve(view.heap, 0, xmc_slab_class(cls), 1, 0, xmc_fixed_map(view.heap),
+                              xmc_fixed_lanes(view.heap),
+                              seat) != 0); /* into the ring, and nothing else has room */
   while (xmc_span_take(view.heap, 0, 0) != XMC_NONE)
     ;
   xmc_say_scarce(view.heap);

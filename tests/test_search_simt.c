@@ -74,8 +74,9 @@ static void adopted_slab(void **state) {
   (void)state;
   look_open(8u << 20, CORE_SLOTS_DEFAULT, 64);
   xmc_seat_none(&seat);
-  assert_true(xmc_pages_carve(view.heap, 0, xmc_slab_class(cls), 1, 0, xmc_fixed_map(view.heap), seat) !=
-              0); /* into the ring, and nothing else has room */
+  assert_true(xmc_pages_carve(view.heap, 0, xmc_slab_class(cls), 1, 0, xmc_fixed_map(view.heap),
+                              xmc_fixed_lanes(view.heap),
+                              seat) != 0); /* into the ring, and nothing else has room */
   take_all_pages();
   xmc_say_scarce(view.heap);
   before = has_room();
@@ -103,11 +104,12 @@ static xmc_claim make_two(void (*meanwhile)(void)) {
   xmc_seat_none(&seat);
   seat.fifo = xmc_fifo_of(view.heap, 0, made.cls);
   xmc_seat_read(view.heap, &seat);
-  made.first = xmc_claim_id(xmc_pages_carve(view.heap, 0, made.cls, 1, 0, map, seat));
+  made.first =
+      xmc_claim_id(xmc_pages_carve(view.heap, 0, made.cls, 1, 0, map, xmc_fixed_lanes(view.heap), seat));
   view.heap->scarce = XMC_SCARCE_ONCE;
   seat.hint = 0;
   between = meanwhile;
-  claim = xmc_pages_carve(view.heap, 0, made.cls, 1, 0, map, seat);
+  claim = xmc_pages_carve(view.heap, 0, made.cls, 1, 0, map, xmc_fixed_lanes(view.heap), seat);
   between = NULL;
   return claim;
 }
@@ -235,7 +237,8 @@ static void parked_beside(void **state) {
   (void)state;
   look_open(8u << 20, CORE_SLOTS_DEFAULT, 64);
   xmc_seat_none(&seat);
-  claim = xmc_pages_carve(view.heap, 0, xmc_slab_class(cls), 32, 0, xmc_fixed_map(view.heap), seat);
+  claim = xmc_pages_carve(view.heap, 0, xmc_slab_class(cls), 32, 0, xmc_fixed_map(view.heap),
+                          xmc_fixed_lanes(view.heap), seat);
   slab = xmc_claim_id(claim);
   assert_true((xmc_claim_mask(claim) & 3u) == 3u);
   seat.fifo = XMC_SEAT_PARKS;

@@ -16,7 +16,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
                                 xmc_u32 want, xmc_seat seat) {
   XMC_AFRESH64(heap);
   int small = xmc_class_is_small(cls);
-  xmc_u32 slab = XMC_NONE, scarce, own, order = 0;
+  xmc_u32 slab = XMC_NONE, scarce, own, order = 0, lanes;
   xmc_u64 w = 0, map;
   xmc_seat from;
   xmc_claim claim;
@@ -27,6 +27,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     w = xmc_load_relaxed64(xmc_word_at(heap, words, slab));
   }
   map = xmc_fixed_map(heap);
+  lanes = xmc_fixed_lanes(heap);
   scarce = xmc_room_near(heap);
   if (scarce & XMC_SCARCE_NOW) /* the last resort looks where room is likelier */
     return 0;
@@ -56,7 +57,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     XMC_AFRESH(want);
     if (!claim && !(scarce & XMC_ROOM_SHORT))
       claim = xmc_pages_carve(heap, me, xmc_class_is_small(cls) ? xmc_slab_class(cls) : cls,
-                              xmc_class_is_small(cls) ? 1u : want, order, map, from);
+                              xmc_class_is_small(cls) ? 1u : want, order, map, lanes, from);
     xmc_room_sample(heap, xmc_claim_id(claim));
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);

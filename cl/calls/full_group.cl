@@ -65,9 +65,9 @@ XMC_FN xmc_u32 xmc_full_of_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
  * At the same place the page's entry of the page map is most often right already. Then it need not be written, no run that others may
  * remember has begun there since (xmc_runs_forget), and most often the parked bit is still set. */
 XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
-                                const xmc_seat *seat, xmc_u64 w, xmc_u64 map) {
-  xmc_u32 page = xmc_hint_page(xmc_slab_near(heap, seat->hint - 1u, w)), pages = (xmc_u32)(map >> 32), slab,
-          scarce, item;
+                                const xmc_seat *seat, xmc_u64 w, xmc_u64 map, xmc_u32 lanes) {
+  xmc_u32 page = xmc_hint_target(xmc_slab_near(seat->hint - 1u, w), 0, lanes);
+  xmc_u32 pages = (xmc_u32)(map >> 32), slab, scarce, item;
   xmc_u32 places = (xmc_slab_blocks(cls) + 31u) >> 5;
   xmc_u64 first = (xmc_u64)xmc_class_inverse(cls) << 32 | XMC_MAP(cls, 0, 0, xmc_slab_blocks(cls)), seen;
   XMC_GLOBAL xmc_u64 *parked;
@@ -106,8 +106,8 @@ XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
 /* Claims the run of pages that the hint names, and starts a Superblock there whose 32 blocks are the callers'. Returns its id, or
  * XMC_NONE. */
 XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
-                               const xmc_seat *seat, xmc_u64 map) {
-  xmc_u32 order = xmc_class_order(cls), page = xmc_hint_page(seat->hint) >> order << order;
+                               const xmc_seat *seat, xmc_u64 map, xmc_u32 lanes) {
+  xmc_u32 order = xmc_class_order(cls), page = xmc_hint_target(seat->hint, order, lanes) >> order << order;
   xmc_u32 pages = (xmc_u32)(map >> 32), next = 0, scarce, id;
   xmc_u64 seen;
   if (page >= pages || (1u << order) > pages - page) {
@@ -115,7 +115,7 @@ XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
       return XMC_NONE;
     page = (page >> order) % (pages >> order) << order;
   }
-  if (!xmc_seat_own(seat) && xmc_hint_is_stack(seat->hint))
+  if (order < XMC_LONG_ORDER && !xmc_seat_own(seat) && xmc_hint_is_stack(seat->hint))
     next = xmc_load_relaxed32(xmc_map_hint(heap, (xmc_u32)map, pages, page));
   if (!xmc_run_claim_at(heap, (xmc_u32)map, xmc_class_run(order), page, &seen))
     return XMC_NONE;
@@ -126,7 +126,7 @@ XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
   /* The hint is stored first, so that it need not be kept while the entries are written. The entries are written before the state word,
    * because a bad free that finds an older entry must find the word retired. */
   xmc_store_relaxed32(xmc_hint_place(heap, me, cls, xmc_seat_own(seat), seat->fifo),
-                      next ? next : xmc_hint_onward(heap, page, order));
+                      next ? next : XMC_HINT_FROM(page));
   xmc_pages_enter(heap, (xmc_u32)map, page, order, cls);
   xmc_store_relaxed64(xmc_word_at(heap, words, id), xmc_word_make(cls, 32u, 0));
   xmc_superblock_show(heap, id, scarce);
@@ -137,7 +137,7 @@ XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
  * blocks begin (xmc_full_place), or XMC_NONE: then the general path must begin anew. */
 XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                               xmc_seat seat) {
-  xmc_u32 id = xmc_active_id(seat.active);
+  xmc_u32 id = xmc_active_id(seat.active), lanes;
   xmc_u64 used = xmc_word_make(cls, 32u, 0) | XMC_WORD_LISTED | XMC_WORD_SEATED, w, map;
   if (id != XMC_NONE) {
     XMC_AFRESH(id); /* without this the word's address is computed in 64 bits */
@@ -154,15 +154,16 @@ XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 word
   if (xmc_class_is_small(cls))
     w = xmc_load_relaxed64_fast(xmc_word_at(heap, words, seat.hint - 1u));
   map = xmc_fixed_map(heap);
+  lanes = xmc_fixed_lanes(heap);
   if (xmc_scarce_near(heap))
     return XMC_NONE;
   if (xmc_class_is_small(cls)) {
     id = xmc_full_of_slab(heap, words, cls, seat.hint - 1u, w);
     if (id == XMC_NONE &&
         (xmc_slab_is_parked(xmc_slab_class(cls)) || (xmc_seat_own(&seat) && w == XMC_WORD_RETIRED)))
-      id = xmc_full_of_page(heap, me, words, cls, &seat, w, map);
+      id = xmc_full_of_page(heap, me, words, cls, &seat, w, map, lanes);
   } else {
-    id = xmc_full_of_run(heap, me, words, cls, &seat, map);
+    id = xmc_full_of_run(heap, me, words, cls, &seat, map, lanes);
   }
   if (id == XMC_NONE)
     return XMC_NONE;

@@ -131,7 +131,7 @@ XMC_FN xmc_u32 xmc_group_take_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __loca
   if (fifo == XMC_NONE || !want || xmc_scarce_near(heap))
     return 0;
   hint = xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint);
-  page = xmc_hint_page(hint);
+  page = xmc_hint_target(hint, order, xmc_heap_lanes(heap));
   if (page >= xmc_heap_pages(heap))
     return 0;
   span = page >> XMC_SPAN_SHIFT;
@@ -167,7 +167,7 @@ XMC_FN xmc_u32 xmc_group_take_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __loca
     xmc_group_hand(scratch, i + served, (xmc_u64)(size_t)xmc_page_address(heap, page), xmc_class_bytes(cls),
                    blocks);
   }
-  xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, hint ? hint : xmc_hint_onward(heap, page, order));
+  xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, hint ? hint : XMC_HINT_FROM(page));
   return served;
 }
 

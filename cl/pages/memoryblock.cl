@@ -205,8 +205,8 @@ XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u64 run, 
   return 0;
 }
 
-/* Searches for a run of 2^order pages and claims it. Returns its first page, or XMC_NONE. `turn` numbers the turns; the number of the
- * first one says how to search: */
+/* Searches for a run of 2^order pages, at most 16, and claims it. Returns its first page, or XMC_NONE. `turn` numbers the turns; the
+ * number of the first one says how to search: */
 #define XMC_RUN_HASTY 0u /* two turns by the index, then no more */
 #define XMC_RUN_HOMES \
   3u /* eight turns: any run in the span of `page`, whose word is `seen`, then in spans whole rounds of slots further up;
@@ -215,26 +215,31 @@ XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u64 run, 
 XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page, xmc_u32 turn,
                               xmc_u64 seen) {
   XMC_AFRESH64(heap);
-  xmc_u32 span, found, any;
+  xmc_u32 span, found, any, runs;
   xmc_u64 starts;
   XMC_ROLLED
   for (;; turn++) { /* from XMC_RUN_INDEX on: only for another span, or after the index was mended */
     XMC_AFRESH(order);
     if (turn == XMC_RUN_HOMES - 1u)
       return XMC_NONE;
-    any = xmc_any_number(me);
+    starts = 0;
     if (turn - XMC_RUN_HOMES < XMC_RUN_INDEX - XMC_RUN_HOMES) {
-      starts = xmc_aligned_runs(seen, order);
-      if (!starts) {
-        page = ((page >> order) + xmc_heap_lanes(heap)) % (xmc_heap_present(heap) >> order) << order;
+      starts = xmc_class_runs(seen, order);
+      if (!starts) { /* a round of slots further up; beyond the heap's end anywhere (a division would be more code) */
+        page = (page >> order) + xmc_heap_lanes(heap);
+        runs = xmc_heap_present(heap) >> order;
+        page = (page < runs ? page : xmc_any_below(page * 0x9e3779b1u, runs)) << order;
         seen = xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT));
         continue;
       }
+    }
+    any = xmc_any_number(me);
+    if (starts) {
       any &= XMC_SPAN_PAGES - 1u; /* callers should not all try the same run */
       if (starts >> any)
         starts = starts >> any << any;
       page = (page & ~(XMC_SPAN_PAGES - 1u)) + xmc_lowest64(starts);
-      if (xmc_run_claim_at(heap, xmc_heap_map(heap), xmc_run_mask(0, 1u << order), page, &seen))
+      if (xmc_run_claim_at(heap, xmc_heap_map(heap), xmc_class_run(order), page, &seen))
         return page;
       continue;
     }

@@ -26,8 +26,8 @@ XMC_FN xmc_u64 xmc_run_places(xmc_u32 n) {
   return places;
 }
 
-/* Returns the bits of x at which runs of 2^order set bits begin at multiples of 2^order. */
-XMC_FN xmc_u64 xmc_aligned_runs(xmc_u64 x, xmc_u32 order) {
+/* Returns the bits of x at which runs of 2^order set bits begin at multiples of 2^order, for the orders of classes, which are at most 4. */
+XMC_FN xmc_u64 xmc_class_runs(xmc_u64 x, xmc_u32 order) {
   if (order > 0)
     x &= x >> 1 & 0x5555555555555555u; /* each step keeps the starts of runs twice as long */
   if (order > 1u)
@@ -36,6 +36,12 @@ XMC_FN xmc_u64 xmc_aligned_runs(xmc_u64 x, xmc_u32 order) {
     x &= x >> 4 & 0x0101010101010101u;
   if (order > 3u)
     x &= x >> 8 & 0x0001000100010001u;
+  return x;
+}
+
+/* The same for all orders */
+XMC_FN xmc_u64 xmc_aligned_runs(xmc_u64 x, xmc_u32 order) {
+  x = xmc_class_runs(x, order);
   if (order > 4u)
     x &= x >> 16 & 0x0000000100000001u;
   return order > 5u ? x & x >> 32 & 1u : x;

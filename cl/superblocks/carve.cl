@@ -55,7 +55,7 @@ XMC_FN int xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   w |= XMC_WORD_LISTED | (seat.fifo == XMC_SEAT_PARKS ? XMC_WORD_PARKED : xmc_word_seat(cls));
   /* A CAS, because its value is waited for: so the CAS on the seat below needs no release of its own. */
   if (xmc_cas_release64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w) != XMC_WORD_RETIRED)
-    xmc_store_release64(xmc_word_at(heap, words, id), w); /* only in a damaged arena */
+    xmc_store_relaxed64(xmc_word_at(heap, words, id), w); /* only in a damaged arena */
   xmc_superblock_show(heap, id, scarce);
   if (seat.fifo == XMC_SEAT_PARKS) {
     xmc_bitmap_set(heap, XMC_PARKED, cls * xmc_heap_spans(heap) * XMC_SPAN_PAGES + xmc_any_page(id));
@@ -103,41 +103,31 @@ XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls)
   return before * xmc_heap_lanes(heap) + (xmc_slot_hint(me, xmc_heap_lanes(heap)) << order);
 }
 
-/* Returns the hint that leads on from a run in a step as wide as all slots. On CPU devices it leads to the next run in the span, and
- * from the span's end as many spans further as there are slots. */
-XMC_FN xmc_u32 xmc_hint_onward(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 order) {
-  xmc_u32 wide;
-  if (!XMC_SIMT) {
-    page += 1u << order;
-    if (!(page & (XMC_SPAN_PAGES - 1u)))
-      page += (xmc_heap_lanes(heap) - 1u) * XMC_SPAN_PAGES;
-    return XMC_HINT_ONWARD | XMC_HINT(page, 0);
-  }
-  wide = order > 0 ? 1u << order : XMC_PAGE_CLASSES;
-  return XMC_HINT_ONWARD | XMC_HINT(page + wide * xmc_heap_lanes(heap), 0);
-}
+/* From this order on (8 pages, 128 KiB) GPUs take a run without a look at the run under it in the stack, except for a work-group's calls:
+ * the look costs more time than is saved by taking pages again that were used before (bench/experiments.md). */
+#define XMC_LONG_ORDER (XMC_SIMT ? 3u : XMC_ORDERS)
 
 /* Claims a new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page, or XMC_NONE. map:
- * xmc_fixed_map; own: 0, or xmc_own_slots if `hint` is the slot's own.
+ * xmc_fixed_map; lanes: xmc_fixed_lanes; own: 0, or xmc_own_slots if `hint` is the slot's own.
  *
  * It looks first where the hint leads; without one, at the home of the class. The runs that a slot returned are a stack under its
  * FIFO's hint (xmc_pages_return):
  *
- *   hint: a run  -->  xmc_next_hint(its first page)  -->  …  -->  0, or XMC_HINT_ONWARD and a page
+ *   hint: a run  -->  xmc_next_hint(its first page)  -->  …  -->  0, or XMC_HINT_FROM(a page)
  *
- * At the stack's end the hint goes on in steps as wide as all slots; for single pages a step leads past the homes of all classes that
- * take single pages, so that slots do not meet. The stack owns nothing: a work-item owns pages by the bits of their span, and a stack
- * whose first page was taken is forgotten. On GPUs a hint may lead to a page that is not present, which costs one atomic more. */
+ * At the stack's end the hint goes on from the run taken last (xmc_hint_target). On GPUs only runs below XMC_LONG_ORDER are a stack. The
+ * stack owns nothing: a work-item owns pages by the bits of their span, and a stack whose first page was taken is forgotten. On GPUs a
+ * hint may lead to a page that is not present, which costs one atomic more. */
 XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 order, xmc_u64 map,
-                              xmc_u32 fifo, xmc_u32 hint, xmc_u32 own) {
+                              xmc_u32 lanes, xmc_u32 fifo, xmc_u32 hint, xmc_u32 own) {
   XMC_AFRESH64(heap);
   xmc_u32 pages = (xmc_u32)(map >> 32), room = XMC_SIMT ? pages : xmc_heap_present(heap), next = 0, page;
   xmc_u64 seen;
   if (!(room >> order))
     return XMC_NONE;
   hint = xmc_seat_hint(heap, fifo, hint);
-  page = xmc_hint_page(hint);
-  if (page < pages && xmc_hint_is_stack(hint))
+  page = xmc_hint_target(hint, order, lanes);
+  if (page < pages && xmc_hint_is_stack(hint) && order < XMC_LONG_ORDER)
     next = xmc_load_relaxed32(xmc_map_hint(heap, (xmc_u32)map, pages, page));
   if (page == XMC_NONE)
     page = xmc_class_home(heap, me, cls);
@@ -159,9 +149,9 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   XMC_AFRESH(cls);
   XMC_AFRESH(fifo);
   if (own)
-    xmc_store_relaxed32(xmc_own_entry(heap, me, cls, own), xmc_hint_onward(heap, page, order));
+    xmc_store_relaxed32(xmc_own_entry(heap, me, cls, own), XMC_HINT_FROM(page));
   else if (fifo < XMC_SEAT_PARKS)
-    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, next ? next : xmc_hint_onward(heap, page, order));
+    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, next ? next : XMC_HINT_FROM(page));
   return page;
 }
 
@@ -248,9 +238,9 @@ XMC_FN xmc_claim xmc_pages_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
 
 /* The same with 2^order pages that it claims itself (xmc_pages_take). Returns 0 if there are none. */
 XMC_FN xmc_claim xmc_pages_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 want,
-                                 xmc_u32 order, xmc_u64 map, xmc_seat seat) {
-  xmc_u32 page = xmc_pages_take(heap, me, cls < XMC_CLASSES ? cls : cls - XMC_CLASSES, order, map, seat.fifo,
-                                seat.hint, xmc_seat_own(&seat));
+                                 xmc_u32 order, xmc_u64 map, xmc_u32 lanes, xmc_seat seat) {
+  xmc_u32 page = xmc_pages_take(heap, me, cls < XMC_CLASSES ? cls : cls - XMC_CLASSES, order, map, lanes,
+                                seat.fifo, seat.hint, xmc_seat_own(&seat));
   XMC_AFRESH(cls);
   return page == XMC_NONE ? 0 : xmc_pages_start(heap, me, cls, want, page, order, seat, XMC_OWN_PLACES);
 }

@@ -6,14 +6,11 @@
 #include "seat.cl"
 
 /* Returns a hint at the page where the next slab that is parked at once may lie, derived from the last one, `slab` with the word w: at
- * the same page if that was retired, else onward in a step as wide as all slots. 0: there was no last one. */
-XMC_FN xmc_u32 xmc_slab_near(XMC_GLOBAL xmcHeap *heap, xmc_u32 slab, xmc_u64 w) {
-  xmc_u32 page = xmc_slab_page(slab);
+ * the same page if that was retired, else onward from it. 0: there was no last one. */
+XMC_FN xmc_u32 xmc_slab_near(xmc_u32 slab, xmc_u64 w) {
   if (slab == XMC_NONE)
     return 0;
-  if (w != XMC_WORD_RETIRED)
-    page += XMC_PAGE_CLASSES * xmc_heap_lanes(heap);
-  return XMC_HINT_ONWARD | XMC_HINT(page, 0);
+  return (w != XMC_WORD_RETIRED ? XMC_HINT_ONWARD : XMC_HINT_ALONE) | XMC_HINT(xmc_slab_page(slab), 0);
 }
 
 /* Takes a slab that came back out of the FIFO (its seat, else its ring) and claims a place of it. With places left the slab is parked,
@@ -60,7 +57,7 @@ XMC_FN xmc_claim xmc_slab_next(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
   xmc_seat_none(seat);
   seat->fifo = xmc_view_fifo(view, me);
   if (own || seat->fifo == XMC_NONE) {
-    seat->hint = xmc_slab_near(heap, slab, w);
+    seat->hint = xmc_slab_near(slab, w);
     if (own && w != XMC_WORD_RETIRED && seat->fifo != XMC_NONE)
       claim = xmc_slab_adopt(heap, words, xmc_slab_class(cls), seat->fifo);
     seat->fifo = XMC_SEAT_PARKS;

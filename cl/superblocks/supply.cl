@@ -34,6 +34,10 @@ XMC_FN xmc_u64 xmc_fixed_map(XMC_GLOBAL xmcHeap *heap) {
   return XMC_GEOMETRY ? (xmc_u64)xmc_heap_pages(heap) << 32 | xmc_heap_map(heap)
                       : xmc_load_fixed64((XMC_GLOBAL const xmc_u64 *)&heap->page_map);
 }
+/* Returns the header's field `lanes`. */
+XMC_FN xmc_u32 xmc_fixed_lanes(XMC_GLOBAL xmcHeap *heap) {
+  return XMC_GEOMETRY ? xmc_heap_lanes(heap) : xmc_load_near32(&heap->lanes);
+}
 
 /* 1 on GPUs in programs for one geometry: they read tables first, and at the same time the number that tells whose heap it is
  * (geometry.h). */
@@ -97,12 +101,30 @@ XMC_HOT_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u3
 #define XMC_HINT_PAGE_BITS 25
 #define XMC_HINT_PAGE_MASK ((1u << XMC_HINT_PAGE_BITS) - 1u)
 #define XMC_HINT(page, order) ((page) + 1u + ((order) << XMC_HINT_PAGE_BITS))
-#define XMC_HINT_ONWARD 0x80000000u /* only a place to go on from */
+#define XMC_HINT_ONWARD 0x80000000u /* the run taken last: a slot goes on from it (xmc_hint_target) */
 #define XMC_HINT_ALONE 0x40000000u  /* a run that is no stack: none lies under it */
+#define XMC_HINT_FROM(page) (XMC_HINT_ONWARD | XMC_HINT(page, 0))
 XMC_FN xmc_u32 xmc_hint_page(xmc_u32 hint) { return (hint & XMC_HINT_PAGE_MASK) - 1u; }
 XMC_FN xmc_u32 xmc_hint_order(xmc_u32 hint) { return hint >> XMC_HINT_PAGE_BITS & 7u; }
 XMC_FN int xmc_hint_is_run(xmc_u32 hint) { return (hint & XMC_HINT_PAGE_MASK) && !(hint & XMC_HINT_ONWARD); }
 XMC_FN int xmc_hint_is_stack(xmc_u32 hint) { return xmc_hint_is_run(hint) && !(hint & XMC_HINT_ALONE); }
+
+/* Returns the page to which a hint leads a slot that wants a run of 2^order pages: that of the hint's run; or, if the hint is the run that
+ * was taken last, the page that lies a step as wide as all slots behind it. For single pages a step leads past the homes of all classes
+ * that take single pages, so that slots do not meet (xmc_class_home). On CPU devices it leads to the next run in the span, and from the
+ * span's end as many spans further as there are slots. lanes: xmc_fixed_lanes.
+ *
+ * The step is computed here and not when the hint is stored, because a GPU would then have to read the header once more, after the claim
+ * made its caches start anew. */
+XMC_FN xmc_u32 xmc_hint_target(xmc_u32 hint, xmc_u32 order, xmc_u32 lanes) {
+  xmc_u32 page = xmc_hint_page(hint);
+  if (!(hint & XMC_HINT_ONWARD))
+    return page;
+  if (XMC_SIMT)
+    return page + (order > 0 ? 1u << order : XMC_PAGE_CLASSES) * lanes;
+  page += 1u << order;
+  return page & (XMC_SPAN_PAGES - 1u) ? page : page + (lanes - 1u) * XMC_SPAN_PAGES;
+}
 
 /* Returns where a slot has its hint for a class: its own place, if `own`, the number of slots that have one, is not 0; else the FIFO's
  * field. */
