@@ -72,6 +72,7 @@ XMC_HOST_RMW(xmc_add_relaxed64, add, __ATOMIC_RELAXED)
 XMC_HOST_RMW(xmc_add_acq_rel64, add, __ATOMIC_ACQ_REL)
 XMC_HOST_RMW(xmc_add_hint64, add, __ATOMIC_ACQ_REL)
 
+XMC_FN xmc_u32 xmc_load_fixed32(const xmc_u32 *p) { return *p; }
 XMC_FN xmc_u64 xmc_load_fixed64(const xmc_u64 *p) { return *p; }
 #ifndef XMC_HOST_NEAR
 #define XMC_HOST_NEAR(p) xmc_load_relaxed32(p)

@@ -75,6 +75,7 @@ XMC_FN xmc_u64 xmc_load_fixed64(XMC_GLOBAL const xmc_u64 *p) {
   __asm volatile("ld.global.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
   return v;
 }
+XMC_PTX_LOAD(xmc_load_fixed32, xmc_u32, "r", "ld.relaxed.cta.global.u32")
 XMC_PTX_LOAD(xmc_load_near32, xmc_u32, "r", "ld.relaxed.cta.global.u32")
 XMC_PTX_LOAD(xmc_load_near64, xmc_u64, "l", "ld.relaxed.cta.global.u64")
 XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c, xmc_u64 *d) {

@@ -9,6 +9,7 @@
 #endif
 
 #if !XMC_NVIDIA
+XMC_FN xmc_u32 xmc_load_fixed32(XMC_GLOBAL const xmc_u32 *p) { return *p; }
 XMC_FN xmc_u64 xmc_load_fixed64(XMC_GLOBAL const xmc_u64 *p) { return *p; }
 XMC_FN xmc_u32 xmc_load_near32(XMC_GLOBAL const xmc_u32 *p) { return xmc_load_relaxed32(p); }
 XMC_FN xmc_u64 xmc_load_near64(XMC_GLOBAL const xmc_u64 *p) { return xmc_load_relaxed64(p); }

@@ -36,7 +36,7 @@ XMC_FN xmc_u64 xmc_fixed_map(XMC_GLOBAL xmcHeap *heap) {
 }
 /* Returns the header's field `lanes`. */
 XMC_FN xmc_u32 xmc_fixed_lanes(XMC_GLOBAL xmcHeap *heap) {
-  return XMC_GEOMETRY ? xmc_heap_lanes(heap) : xmc_load_near32(&heap->lanes);
+  return XMC_GEOMETRY ? xmc_heap_lanes(heap) : xmc_load_fixed32(&heap->lanes);
 }
 
 /* 1 on GPUs in programs for one geometry: they read tables first, and at the same time the number that tells whose heap it is
