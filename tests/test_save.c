@@ -3,6 +3,7 @@
  * that were altered are refused and leave nothing behind. */
 #include "support/harness.h"
 #include "file/heap_file.h"
+#include "heap/internal.h"
 #include "heap/layout.h"
 #include <unistd.h>
 
@@ -316,6 +317,32 @@ static void crafted(test_env *env) {
   remove(path);
 }
 
+/* Pages that have joined blocks, or had some, which their entries say: a file with such pages is for CPU devices, because programs for
+ * GPUs find no block there. */
+static void joined(test_env *env) {
+  size_t size = 4 << 20;
+  list l = list_new(env, size, 150);
+  const char *path = new_path(env);
+  char *arena = test_alloc(env, size);
+  xmcHeap *meta = (xmcHeap *)arena;
+  xmc_u32 page, marked = 0;
+  FILE *f = fopen(path, "wb");
+  assert_non_null(f);
+  test_read_arena(env, l.heap, 0, size, arena);
+  for (page = 0; page < meta->present; page++) {
+    xmc_u64 *entry = (xmc_u64 *)(arena + meta->page_map) + page;
+    if (xmc_map_class(*entry) - 1u < XMC_CLASSES - 1u) {
+      *entry = xmc_map_joined(*entry);
+      marked++;
+    }
+  }
+  assert_true(marked > 0);
+  CL_OK(xmc_file_write(f, meta, -1, get_from, arena));
+  assert_int_equal(fclose(f), 0);
+  assert_int_equal(try_to_load(env, path), l.heap->probe.simt ? XMC_HEAP_MISMATCH : CL_SUCCESS);
+  remove(path);
+}
+
 /* A damaged heap is not saved. */
 static void corrupt(test_env *env) {
   list l = list_new(env, 4 << 20, 10);
@@ -344,6 +371,6 @@ int main(int argc, char **argv) {
   static const test_case cases[] = {
       TEST(round_trip, SPREAD_AXES), TEST(mapped, SPREAD_AXES),  TEST(truncated_or_flipped, SPREAD_ONE),
       TEST(foreign, SPREAD_ONE),     TEST(each_bit, SPREAD_ONE), TEST(crafted, SPREAD_ONE),
-      TEST(corrupt, SPREAD_ONE),     TEST(sparse, SPREAD_ONE)};
+      TEST(corrupt, SPREAD_ONE),     TEST(sparse, SPREAD_ONE),   TEST(joined, SPREAD_ONE)};
   return test_main("save", cases, sizeof cases / sizeof *cases, argc, argv);
 }
