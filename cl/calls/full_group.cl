@@ -126,7 +126,7 @@ XMC_FN xmc_u32 xmc_full_of_run(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wor
   /* The hint is stored first, so that it need not be kept while the entries are written. The entries are written before the state word,
    * because a bad free that finds an older entry must find the word retired. */
   xmc_store_relaxed32(xmc_hint_place(heap, me, cls, xmc_seat_own(seat), seat->fifo),
-                      next ? next : XMC_HINT_FROM(page));
+                      next ? next : XMC_HINT_FROM(page, order));
   xmc_pages_enter(heap, (xmc_u32)map, page, order, cls);
   xmc_store_relaxed64(xmc_word_at(heap, words, id), xmc_word_make(cls, 32u, 0));
   xmc_superblock_show(heap, id, scarce);

@@ -167,7 +167,7 @@ XMC_FN xmc_u32 xmc_group_take_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __loca
     xmc_group_hand(scratch, i + served, (xmc_u64)(size_t)xmc_page_address(heap, page), xmc_class_bytes(cls),
                    blocks);
   }
-  xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, hint ? hint : XMC_HINT_FROM(page));
+  xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, hint ? hint : XMC_HINT_FROM(page, order));
   return served;
 }
 

@@ -209,8 +209,8 @@ XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u64 run, 
  * number of the first one says how to search: */
 #define XMC_RUN_HASTY 0u /* two turns by the index, then no more */
 #define XMC_RUN_HOMES \
-  3u /* eight turns: any run in the span of `page`, whose word is `seen`, then in spans whole rounds of slots further up;
-                             then as from XMC_RUN_INDEX */
+  3u /* eight turns: any run in the span of `page`, whose word is `seen`, then in those as many runs further up as there are
+                             slots, beyond the heap's end at a place computed from the page; then as from XMC_RUN_INDEX */
 #define XMC_RUN_INDEX 11u /* follows the index until it names no such run */
 XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page, xmc_u32 turn,
                               xmc_u64 seen) {
@@ -225,7 +225,7 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
     starts = 0;
     if (turn - XMC_RUN_HOMES < XMC_RUN_INDEX - XMC_RUN_HOMES) {
       starts = xmc_class_runs(seen, order);
-      if (!starts) { /* a round of slots further up; beyond the heap's end anywhere (a division would be more code) */
+      if (!starts) { /* beyond the heap's end a division would be more code */
         page = (page >> order) + xmc_heap_lanes(heap);
         runs = xmc_heap_present(heap) >> order;
         page = (page < runs ? page : xmc_any_below(page * 0x9e3779b1u, runs)) << order;

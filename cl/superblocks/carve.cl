@@ -55,7 +55,7 @@ XMC_FN int xmc_superblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   w |= XMC_WORD_LISTED | (seat.fifo == XMC_SEAT_PARKS ? XMC_WORD_PARKED : xmc_word_seat(cls));
   /* A CAS, because its value is waited for: so the CAS on the seat below needs no release of its own. */
   if (xmc_cas_release64(xmc_word_at(heap, words, id), XMC_WORD_RETIRED, w) != XMC_WORD_RETIRED)
-    xmc_store_relaxed64(xmc_word_at(heap, words, id), w); /* only in a damaged arena */
+    xmc_store_relaxed64(xmc_word_at(heap, words, id), w); /* only in a damaged arena, so it needs no order */
   xmc_superblock_show(heap, id, scarce);
   if (seat.fifo == XMC_SEAT_PARKS) {
     xmc_bitmap_set(heap, XMC_PARKED, cls * xmc_heap_spans(heap) * XMC_SPAN_PAGES + xmc_any_page(id));
@@ -103,8 +103,9 @@ XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls)
   return before * xmc_heap_lanes(heap) + (xmc_slot_hint(me, xmc_heap_lanes(heap)) << order);
 }
 
-/* From this order on (8 pages, 128 KiB) GPUs take a run without a look at the run under it in the stack, except for a work-group's calls:
- * the look costs more time than is saved by taking pages again that were used before (bench/experiments.md). */
+/* From this order on (8 pages, 128 KiB) GPUs take a run without a look at the run under it in the stack, which is forgotten then: the look
+ * costs more time than is saved by taking pages again that were used before. Frees still store the link, which nothing reads; to leave
+ * that out gained nothing (bench/experiments.md). */
 #define XMC_LONG_ORDER (XMC_SIMT ? 3u : XMC_ORDERS)
 
 /* Claims a new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page, or XMC_NONE. map:
@@ -113,7 +114,7 @@ XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls)
  * It looks first where the hint leads; without one, at the home of the class. The runs that a slot returned are a stack under its
  * FIFO's hint (xmc_pages_return):
  *
- *   hint: a run  -->  xmc_next_hint(its first page)  -->  …  -->  0, or XMC_HINT_FROM(a page)
+ *   hint: a run  -->  xmc_next_hint(its first page)  -->  …  -->  0, or XMC_HINT_FROM(…)
  *
  * At the stack's end the hint goes on from the run taken last (xmc_hint_target). On GPUs only runs below XMC_LONG_ORDER are a stack. The
  * stack owns nothing: a work-item owns pages by the bits of their span, and a stack whose first page was taken is forgotten. On GPUs a
@@ -149,9 +150,9 @@ XMC_FN xmc_u32 xmc_pages_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls,
   XMC_AFRESH(cls);
   XMC_AFRESH(fifo);
   if (own)
-    xmc_store_relaxed32(xmc_own_entry(heap, me, cls, own), XMC_HINT_FROM(page));
+    xmc_store_relaxed32(xmc_own_entry(heap, me, cls, own), XMC_HINT_FROM(page, order));
   else if (fifo < XMC_SEAT_PARKS)
-    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, next ? next : XMC_HINT_FROM(page));
+    xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, next ? next : XMC_HINT_FROM(page, order));
   return page;
 }
 

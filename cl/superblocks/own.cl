@@ -4,7 +4,7 @@
  * one hint to the same pages. So each slot has a slab of its own for whole Superblocks of each small class, and for runs of each length
  * a place where it looks first.
  *
- *   own   1 page       | slot 0 | slot 1 | …  | slot 3 n - 1   the run that the slot returned last, or where to go on
+ *   own   1 page       | slot 0 | slot 1 | …  | slot 3 n - 1   the run that the slot returned last, or took last
  *         2 pages                                              (XMC_HINT)
  *         …
  *         16 pages

@@ -97,13 +97,14 @@ XMC_HOT_FN void xmc_fifo_mark_busy(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u3
   xmc_bitmap_set(heap, XMC_BUSY, cls * xmc_heap_slots(heap) + slot);
 }
 
-/* A hint at pages is 0, or has a page + 1 in bits 0..24, and in bits 25..27 log2 of the pages of a run there. */
+/* A hint at pages is 0, or has a page + 1 in bits 0..24, and in bits 25..27 log2 of the pages of a run there (0 with XMC_HINT_ONWARD on
+ * GPUs). */
 #define XMC_HINT_PAGE_BITS 25
 #define XMC_HINT_PAGE_MASK ((1u << XMC_HINT_PAGE_BITS) - 1u)
 #define XMC_HINT(page, order) ((page) + 1u + ((order) << XMC_HINT_PAGE_BITS))
 #define XMC_HINT_ONWARD 0x80000000u /* the run taken last: a slot goes on from it (xmc_hint_target) */
 #define XMC_HINT_ALONE 0x40000000u  /* a run that is no stack: none lies under it */
-#define XMC_HINT_FROM(page) (XMC_HINT_ONWARD | XMC_HINT(page, 0))
+#define XMC_HINT_FROM(page, order) (XMC_HINT_ONWARD | XMC_HINT(page, XMC_SIMT ? 0u : (order)))
 XMC_FN xmc_u32 xmc_hint_page(xmc_u32 hint) { return (hint & XMC_HINT_PAGE_MASK) - 1u; }
 XMC_FN xmc_u32 xmc_hint_order(xmc_u32 hint) { return hint >> XMC_HINT_PAGE_BITS & 7u; }
 XMC_FN int xmc_hint_is_run(xmc_u32 hint) { return (hint & XMC_HINT_PAGE_MASK) && !(hint & XMC_HINT_ONWARD); }
@@ -112,7 +113,8 @@ XMC_FN int xmc_hint_is_stack(xmc_u32 hint) { return xmc_hint_is_run(hint) && !(h
 /* Returns the page to which a hint leads a slot that wants a run of 2^order pages: that of the hint's run; or, if the hint is the run that
  * was taken last, the page that lies a step as wide as all slots behind it. For single pages a step leads past the homes of all classes
  * that take single pages, so that slots do not meet (xmc_class_home). On CPU devices it leads to the next run in the span, and from the
- * span's end as many spans further as there are slots. lanes: xmc_fixed_lanes.
+ * span's end as many spans further as there are slots. lanes: xmc_fixed_lanes. Returns XMC_NONE if the hint is 0. The page may lie behind
+ * the heap's end, and need not be a multiple of 2^order: the caller sees to both.
  *
  * The step is computed here and not when the hint is stored, because a GPU would then have to read the header once more, after the claim
  * made its caches start anew. */
@@ -122,7 +124,7 @@ XMC_FN xmc_u32 xmc_hint_target(xmc_u32 hint, xmc_u32 order, xmc_u32 lanes) {
     return page;
   if (XMC_SIMT)
     return page + (order > 0 ? 1u << order : XMC_PAGE_CLASSES) * lanes;
-  page += 1u << order;
+  page += 1u << xmc_hint_order(hint);
   return page & (XMC_SPAN_PAGES - 1u) ? page : page + (lanes - 1u) * XMC_SPAN_PAGES;
 }
 

@@ -30,7 +30,7 @@ _Static_assert(sizeof(xmcHeap) <= XMC_HEADER_BYTES, "the header is too large");
 _Static_assert(sizeof(xmc_trace_ring) == XMC_TRACE_RING_HEAD, "the ring begins otherwise");
 
 #define XMC_MIN_PAGES 4u
-/* Fewest pages present in a heap that can grow: xmc_run_search relies on a place for a Superblock's longest run in each heap. */
+/* Fewest pages present in a heap that can grow: so that each heap has a place for a Superblock's longest run. */
 #define XMC_MIN_PRESENT 16u
 /* The own slabs of all slots take at most 1/XMC_OWN_SHARE of the heap for each class; a little more if each slot then has one. */
 #define XMC_OWN_SHARE 8u

@@ -35,7 +35,7 @@
  *   pages                      any: headers of compartments and of debug heaps' blocks are checked against their block
  *                              by the calls (cl/papers/compartment.cl, cl/calls/debug.cl)
  *
- * Hints at pages may have any value, because a call that follows one takes it modulo the number of pages, and owns a page
+ * Hints at pages may have any value, because a call that follows one takes it modulo the number of pages or refuses it, and owns a page
  * only after an atomic on the span's word (cl/superblocks/carve.cl).
  */
 #include "file/heap_file.h"
