@@ -209,8 +209,8 @@ XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u64 run, 
  * number of the first one says how to search: */
 #define XMC_RUN_HASTY 0u /* two turns by the index, then no more */
 #define XMC_RUN_HOMES \
-  3u /* eight turns: any run in the span of `page`, whose word is `seen`, then in those as many runs further up as there are
-                             slots, beyond the heap's end at a place computed from the page; then as from XMC_RUN_INDEX */
+  3u /* eight turns: any run in the span of `page`, whose word is `seen`; each turn without one moves `page` as many runs up as
+                             there are slots, or, from the heap's end, to a place computed from it; then as from XMC_RUN_INDEX */
 #define XMC_RUN_INDEX 11u /* follows the index until it names no such run */
 XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page, xmc_u32 turn,
                               xmc_u64 seen) {
