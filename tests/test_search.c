@@ -120,7 +120,7 @@ static void part_of_a_run(void **state) {
   while ((page = xmc_span_take(view.heap, 0, 0)) != XMC_NONE)
     ;
   xmc_say_scarce(view.heap);
-  xmc_span_give(view.heap, 0, 1u << 4); /* page 5 is in use */
+  xmc_span_give(view.heap, 0, 1u << 4, 0); /* page 5 is in use */
   before = has_room();
   look_begin();
   assert_int_equal(xmc_run_claim_at(view.heap, xmc_heap_map(view.heap), 3, 4, &seen), 0);
@@ -137,7 +137,7 @@ static void tall_others(void) {
   xmcHeap *heap = tall;
   tall = NULL; /* the other calls run undisturbed */
   if (tall_step == back_at)
-    xmc_span_give(heap, BACK, 1);
+    xmc_span_give(heap, BACK, 1, 0);
   if (tall_step == other_at)
     xmc_span_mend(heap, OTHER, 0);
   tall_step++;
@@ -154,7 +154,7 @@ static void others(void) {
   if (!view.on || steps < 0 || steps-- > 0)
     return;
   if (gives)
-    xmc_span_give(view.heap, 0, 1);
+    xmc_span_give(view.heap, 0, 1, 0);
   else if (mends)
     xmc_span_mend(view.heap, 0, 0);
   else
@@ -213,7 +213,7 @@ static void the_index_is_mended(void **state) {
       while (way != SPANS && xmc_span_take(view.heap, 0, 0) != XMC_NONE)
         ;
       if (way == RUN)
-        xmc_span_give(view.heap, 0, 1u << 4); /* page 5 is in use */
+        xmc_span_give(view.heap, 0, 1u << 4, 0); /* page 5 is in use */
       steps = at;
       view.on = 1;
       gives = way == WHOLE;
@@ -230,7 +230,7 @@ static void the_index_is_mended(void **state) {
       reached = steps < 0;
       steps = -1;
       if (!reached && way == WHOLE)
-        xmc_span_give(view.heap, 0, 1);
+        xmc_span_give(view.heap, 0, 1, 0);
       assert_true((xmc_u32)*xmc_index_word(view.heap, 0, 0) & 1u);
       look_close();
     }
@@ -263,7 +263,7 @@ static void the_levels_are_mended(void **state) {
       tall = NULL;
       assert_in_range(tall_step, 1, MOST - 1);
       if (back_at >= tall_step)
-        xmc_span_give(heap, BACK, 1);
+        xmc_span_give(heap, BACK, 1, 0);
       if (other_at >= tall_step)
         xmc_span_mend(heap, OTHER, 0);
       for (level = 0; level < XMC_INDEX_LEVELS; level++) {
@@ -313,7 +313,7 @@ static void a_span_comes_back(void **state) {
     assert_true(page == 0 || page == XMC_SPAN_PAGES);
     spans |= page ? 1u : 2u;
     if (!reached)
-      xmc_span_give(view.heap, 0, 1);
+      xmc_span_give(view.heap, 0, 1, 0);
     xmc_run_release(view.heap, page, XMC_SPAN_PAGES + 10u);
     intact();
     look_close();

@@ -319,7 +319,7 @@ static void shorter_run(void **state) {
   assert_int_equal(xmc_class_order(cls), 3);
   look_open(8u << 20, CORE_SLOTS_DEFAULT, 4096);
   take_all_pages();
-  xmc_span_give(view.heap, 1, 1u << 5);
+  xmc_span_give(view.heap, 1, 1u << 5, 0);
   xmc_index_add(view.heap, 0, 2, 1u << 3);
   claim = xmc_last_carve(view.heap, 0, cls, 1);
   assert_int_equal(xmc_id_page(xmc_claim_id(claim)), XMC_SPAN_PAGES + 5u);

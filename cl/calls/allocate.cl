@@ -267,12 +267,16 @@ XMC_COLD_FN int xmc_memoryblock_resize(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, x
   return done;
 }
 
-/* Releases the Memoryblock that begins at `page`, or counts a double free. The work-item whose CAS retires the word owns the pages. */
+/* Releases the Memoryblock that begins at `page`, or counts a double free. The work-item whose CAS retires the word owns the pages. The
+ * CAS acquires only for the stores of a resize at the same time, which only a wrong program has; with XMC_USED_IS_DONE those are done
+ * once the word that the resize wrote is seen, and to acquire would empty the caches in which the header is. */
 XMC_HOT_FN void xmc_memoryblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, xmc_superblock_id(page, 0));
   xmc_u64 w = xmc_load_relaxed64(word);
-  if (xmc_word_class(w) == XMC_CLASS_MEMORYBLOCK && xmc_cas_acq_rel64(word, w, XMC_WORD_RETIRED) == w)
-    xmc_run_release(heap, page, xmc_word_pages(w));
+  if (xmc_word_class(w) == XMC_CLASS_MEMORYBLOCK &&
+      (XMC_USED_IS_DONE ? xmc_cas_release64(word, w, XMC_WORD_RETIRED)
+                        : xmc_cas_acq_rel64(word, w, XMC_WORD_RETIRED)) == w)
+    xmc_run_give(heap, page, xmc_word_pages(w), 1);
   else
     xmc_count_double_free(heap, xmc_arena_offset(heap, xmc_page_address(heap, page)), 1);
 }

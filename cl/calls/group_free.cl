@@ -48,7 +48,7 @@ XMC_FN void xmc_group_give_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_group
     }
     xmc_store_relaxed32(hint, old);
   }
-  xmc_span_give(heap, room->span, room->pages);
+  xmc_span_give(heap, room->span, room->pages, 0);
   room->pages = 0;
 }
 

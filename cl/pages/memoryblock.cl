@@ -40,11 +40,13 @@ XMC_FN void xmc_body_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 first, xmc_u32 had,
   }
 }
 
-/* Gives pages of one span back: sets their free bits by a release, then tells the index which runs the span gained. The caller must own
- * the pages, and nothing may refer to them any more. */
-XMC_FN void xmc_span_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask) {
+/* Gives pages of one span back: sets their free bits, then tells the index which runs the span gained. The caller must own the pages,
+ * and nothing may refer to them any more. released: 1 if all that the caller did with the pages is done already (as for xmc_run_gave),
+ * so that a hint suffices; else the bits are set by a release. */
+XMC_FN void xmc_span_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u64 mask, int released) {
   XMC_AFRESH64(heap);
-  xmc_u64 old = xmc_or_release64(xmc_span_word(heap, span), mask);
+  xmc_u64 old = released ? xmc_or_hint64(xmc_span_word(heap, span), mask)
+                         : xmc_or_release64(xmc_span_word(heap, span), mask);
   xmc_u32 gained = xmc_run_orders(old | mask);
   XMC_AFRESH(gained); /* the two are computed one after the other, not side by side */
   XMC_AFRESH64(old);
@@ -90,8 +92,8 @@ XMC_FN void xmc_spans_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 span, xmc_u32 spans
   xmc_index_add(heap, 1, span >> 3, (xmc_u32)all & 0xffu & ~xmc_index_union(old));
 }
 
-/* Gives back a run of pages, which the caller must own, span by span. */
-XMC_FN void xmc_run_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
+/* Gives back a run of pages, which the caller must own, span by span. released: as for xmc_span_give. */
+XMC_FN void xmc_run_give(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages, int released) {
   XMC_AFRESH64(heap);
   xmc_u32 first, n, span;
   XMC_ROLLED
@@ -105,11 +107,14 @@ XMC_FN void xmc_run_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 page
       xmc_spans_give(heap, span, n);
       n <<= XMC_SPAN_SHIFT;
     } else {
-      xmc_span_give(heap, span, xmc_run_mask(first, n));
+      xmc_span_give(heap, span, xmc_run_mask(first, n), released);
     }
     page += n;
     pages -= n;
   }
+}
+XMC_FN void xmc_run_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u32 pages) {
+  xmc_run_give(heap, page, pages, 0);
 }
 
 /* Claims up to `want` runs of `pages` pages (at most 64) in one span by one CAS. Returns the mask of their pages: the r-th run (from 0)
@@ -222,19 +227,16 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
     XMC_AFRESH(order);
     if (turn == XMC_RUN_HOMES - 1u)
       return XMC_NONE;
-    starts = 0;
+    any = xmc_any_number(me);
     if (turn - XMC_RUN_HOMES < XMC_RUN_INDEX - XMC_RUN_HOMES) {
       starts = xmc_class_runs(seen, order);
       if (!starts) { /* beyond the heap's end a division would be more code */
         page = (page >> order) + xmc_heap_lanes(heap);
         runs = xmc_heap_present(heap) >> order;
-        page = (page < runs ? page : xmc_any_below(page * 0x9e3779b1u, runs)) << order;
+        page = (page < runs ? page : xmc_any_below(page, runs)) << order;
         seen = xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT));
         continue;
       }
-    }
-    any = xmc_any_number(me);
-    if (starts) {
       any &= XMC_SPAN_PAGES - 1u; /* callers should not all try the same run */
       if (starts >> any)
         starts = starts >> any << any;

@@ -156,7 +156,7 @@ XMC_FN void xmc_pages_return(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, 
   if (fifo != XMC_NONE)
     xmc_hint_push(heap, me, cls, page, order, fifo, xmc_load_relaxed32(&xmc_fifo_number(heap, fifo)->hint),
                   cls < XMC_CLASSES ? xmc_own_slots(heap, cls) : 0);
-  xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order));
+  xmc_span_give(heap, page >> XMC_SPAN_SHIFT, xmc_run_mask(page & (XMC_SPAN_PAGES - 1u), 1u << order), 0);
 }
 
 /* Sets a page's bit of the whole bitmap: searches for wholly free Superblocks look at the page from now on (reclaim.cl). */
