@@ -66,30 +66,41 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_any_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
 }
 
 #if !XMC_SIMT
-/* Serves a request that xmc_malloc_alone could not serve from the active Superblock, from the start. Counts a failure. */
+/* Serves a request of a size class that the active Superblock could not serve, from the start. Counts a failure. */
 XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
-  XMC_GLOBAL char *block = 0;
-  xmc_u32 cls;
-  if (heap && size - 1u < XMC_MAX_CLASS_BYTES) {
-    cls = xmc_class_of((xmc_u32)size);
-    block = xmc_small_malloc(heap, me, cls, (xmc_u32)size);
-    if (XMC_JOINS && !block && xmc_heap_is_ours(heap))
+  XMC_GLOBAL char *block = xmc_small_malloc(heap, me, xmc_class_of((xmc_u32)size), (xmc_u32)size);
+  if (!block && xmc_heap_is_ours(heap)) {
+    if (XMC_JOINS)
       block = xmc_joined_malloc(heap, me, size);
-  } else {
-    block = xmc_any_malloc(heap, me, size);
+    if (!block)
+      xmc_count_failure_of(heap, size, id);
   }
+  return block;
+}
+
+/* Serves a request of a size class. The active Superblock serves most requests; the code for that is a function of its own, without the
+ * rest, because it then needs few registers. */
+XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_sized(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
+  XMC_GLOBAL char *block;
+  if (!heap)
+    return 0;
+  block = xmc_seat_malloc(heap, me, xmc_class_of((xmc_u32)size));
+  return block ? block : xmc_malloc_rest(heap, me, id, size);
+}
+
+/* Serves a request of another size. Counts a failure. */
+XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_other(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
+  XMC_GLOBAL char *block = xmc_any_malloc(heap, me, size);
   if (!block && size > 0 && xmc_heap_is_ours(heap))
     xmc_count_failure_of(heap, size, id);
   return block;
 }
 
-/* All of xmcMalloc on devices where each work-item is served alone. The active Superblock serves most requests; the code for that is a
- * function of its own, without the rest, because it then needs few registers. */
-XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
-  XMC_GLOBAL char *block = 0;
-  if (heap && size - 1u < XMC_MAX_CLASS_BYTES)
-    block = xmc_seat_malloc(heap, me, xmc_class_of((xmc_u32)size));
-  return block ? block : xmc_malloc_rest(heap, me, id, size);
+/* All of xmcMalloc on devices where each work-item is served alone. It is inlined, so that a program whose sizes are all constant and
+ * small does not contain what larger blocks need. */
+XMC_FN XMC_GLOBAL char *xmc_malloc_alone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
+  return size - 1u < XMC_MAX_CLASS_BYTES ? xmc_malloc_sized(heap, me, id, size)
+                                         : xmc_malloc_other(heap, me, id, size);
 }
 
 /* Kernels call this function; it serves one work-item after the other (XMC_SCALAR_FN in platform.h). */
@@ -179,11 +190,8 @@ XMC_API size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
   if (!ptr || !xmc_heap_is_ours(heap))
     return 0;
   XMC_OWN(heap);
-  if (!xmc_find_block(heap, ptr, &place) && XMC_JOINS && place.cls == XMC_CLASS_NONE) {
-    count = xmc_joined_find(heap, ptr, &place);
-    if (!count)
-      return 0;
-  }
+  if (!xmc_find_block(heap, ptr, &place) && XMC_JOINS)
+    count = xmc_joined_find(heap, &place); /* if it is 0, place.cls is no size class, or place.rest is not 0 */
   if (place.cls != XMC_CLASS_MEMORYBLOCK && place.cls >= XMC_CLASSES)
     return 0;
   if (place.rest)

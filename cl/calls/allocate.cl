@@ -61,6 +61,10 @@ XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u
   return first;
 }
 
+/* 1 in programs that make and free joined blocks (joined.cl): those for CPU devices, except of debug heaps. Programs for GPUs have no code
+ * for them, because their frees are too large as it is; a file with joined blocks cannot be loaded for a GPU (host/file/save.c). */
+#define XMC_JOINS (!XMC_SIMT && !XMC_DEBUG)
+
 /* What the page map says of a pointer (xmc_find) */
 typedef struct xmc_place {
   xmc_u32 cls;  /* a size class, XMC_CLASS_MEMORYBLOCK, or another one: no block begins there */
@@ -108,8 +112,8 @@ XMC_PART_FN xmc_u64 xmc_place_compute(xmc_u64 offset, xmc_u64 page, xmc_u32 low,
 }
 
 /* Looks up which block begins at ptr. Returns 1 if a Basicblock does, and *place names it; whether it is free is not looked at. Else
- * returns 0: a Memoryblock begins there if *place has its class and rest 0, and in a Basicblock `rest` says how far behind its start
- * ptr is. */
+ * returns 0: a Memoryblock begins there if *place has its class and rest 0; in a Basicblock `rest` says how far behind its start ptr
+ * is, and in a page with joined blocks the class is XMC_CLASS_JOINED and its own. */
 XMC_FN int xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL const void *ptr,
                     xmc_place *place) {
   xmc_u64 offset = (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap) - view.data;
@@ -136,7 +140,7 @@ XMC_FN int xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL cons
   if (place->cls < XMC_CLASSES) {
     place->rest -= block * xmc_class_bytes(place->cls);
     if (block >= xmc_map_blocks(low))
-      place->cls = XMC_CLASS_NONE;
+      place->cls = XMC_JOINS && !xmc_map_blocks(low) ? XMC_CLASS_JOINED | place->cls : XMC_CLASS_NONE;
   }
   return 0;
 }

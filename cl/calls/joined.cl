@@ -20,9 +20,6 @@
 #define XMC_JOINED_CL
 #include "allocate.cl"
 
-/* 1 in programs that make and free joined blocks: those for CPU devices, except of debug heaps. Programs for GPUs have no code for them,
- * because their frees are too large as it is; a file with joined blocks cannot be loaded for a GPU (host/file/save.c). */
-#define XMC_JOINS (!XMC_SIMT && !XMC_DEBUG)
 #define XMC_JOINED_ROW 16u
 
 /* Returns 1 if this entry of the page map is of a page with joined blocks, or of one that had some. */
@@ -43,44 +40,35 @@ XMC_FN xmc_u32 xmc_joined_count(xmc_u64 joined, xmc_u32 bit) {
   return 1u + xmc_lowest32(~(~(xmc_u32)joined >> 1 >> bit));
 }
 
-/* Looks up which block begins at ptr, in a page with joined blocks. Returns the number of its Basicblocks, the first of which is *place
- * then; or 0. */
-XMC_COLD_FN xmc_u32 xmc_joined_find(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr, xmc_place *place) {
-  xmc_u64 offset = xmc_arena_offset(heap, ptr) - xmc_heap_data(heap), page = offset >> XMC_PAGE_SHIFT;
-  xmc_u64 entry, n;
-  xmc_u32 pages;
-  if (page >= xmc_heap_pages(heap))
+/* For a place in a page with joined blocks (xmc_find): returns the number of Basicblocks of the block that begins there, and gives *place
+ * its class; or returns 0, and changes nothing. */
+XMC_COLD_FN xmc_u32 xmc_joined_find(XMC_GLOBAL xmcHeap *heap, xmc_place *place) {
+  xmc_u32 cls = place->cls - XMC_CLASS_JOINED, count;
+  xmc_u64 word;
+  if (cls - 1u >= XMC_CLASSES - 1u || place->rest)
     return 0;
-  entry = xmc_load_relaxed64(xmc_page_entry(heap, (xmc_u32)page));
-  if (!xmc_entry_is_joined(entry))
+  word = xmc_load_relaxed64(xmc_word_of(heap, place->id));
+  if (xmc_word_class(word) != cls || place->bit >= xmc_word_count(word))
     return 0;
-  n = xmc_place_compute(offset, page, (xmc_u32)entry, xmc_map_back(entry), xmc_map_inverse(entry), place);
-  pages = 1u << ((xmc_map_place(entry) - XMC_RUN_PLACE) & 7u); /* of the run; a slab has 1 */
-  if ((xmc_u32)n >= xmc_map_inverse(entry) || (xmc_u32)(n >> 32) >= xmc_class_blocks(place->cls, pages))
-    return 0;
-  place->rest = 0;
-  return xmc_joined_count(xmc_load_relaxed64(xmc_joined_word(heap, place->id)), place->bit);
+  count = xmc_joined_count(xmc_load_relaxed64(xmc_joined_word(heap, place->id)), place->bit);
+  place->cls = count ? cls : place->cls;
+  return count;
 }
 
-/* If a block begins at ptr, in a page with joined blocks, returns the bits of its Basicblocks, which the caller must release, all at once,
- * and *place names the first; else 0. Of several frees of one block, one takes the bits of the joined word; for the others the block has
- * one Basicblock, whose release counts a double free. */
-XMC_COLD_FN xmc_u32 xmc_joined_free(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr, xmc_place *place) {
-  xmc_u64 word, old;
-  xmc_u32 count, bits;
-  if (!xmc_joined_find(heap, ptr, place))
+/* The same, and takes the bits of the joined word: returns the bits of the block's Basicblocks, which the caller must release, all at once.
+ * Of several frees of one block, one takes them; for the others the block has one Basicblock, whose release counts a double free. */
+XMC_COLD_FN xmc_u32 xmc_joined_free(XMC_GLOBAL xmcHeap *heap, xmc_place *place) {
+  xmc_u64 word;
+  xmc_u32 bits;
+  if (!xmc_joined_find(heap, place))
     return 0;
-  word = xmc_load_relaxed64(xmc_joined_word(heap, place->id));
-  for (;;) { /* again only if a free or request in the same Superblock changed the word meanwhile */
-    count = xmc_joined_count(word, place->bit);
-    bits = count ? xmc_count_mask(count) << place->bit : 0;
-    if (count < 2u) /* LLVM makes a count of bits of a test of `bits`, which Oclgrind lacks */
-      return bits;
-    old = xmc_cas_acq_rel64(xmc_joined_word(heap, place->id), word, word | bits);
-    if (old == word)
-      return bits;
-    word = old;
-  }
+  do { /* again only if a free or request in the same Superblock changed the word meanwhile */
+    word = xmc_load_relaxed64(xmc_joined_word(heap, place->id));
+    bits = xmc_joined_count(word, place->bit);
+    bits = bits ? xmc_count_mask(bits) << place->bit : 0;
+  } while ((bits & (bits - 1u)) &&
+           xmc_cas_acq_rel64(xmc_joined_word(heap, place->id), word, word | bits) != word);
+  return bits;
 }
 
 /* Makes a block of adjacent Basicblocks, which the caller claimed: `take` of Superblock `id`. Returns it. The Superblock's run stays in use
@@ -173,7 +161,7 @@ XMC_FN XMC_GLOBAL char *xmc_place_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc
 #define XMC_JOINED_MISSES 16u /* so many are remembered */
 XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t size) {
   xmc_u32 pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES, cls = XMC_CLASSES, joins, count, bytes, looks, first,
-          at, end;
+          at;
   XMC_GLOBAL char *block = 0;
   if (size >= XMC_PAGE_BYTES || !xmc_fifos_count(xmc_heap_fifos(heap, XMC_ALL_CLASSES - 1u)))
     return 0;
@@ -194,17 +182,15 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
       break;
     if (count < 2u || count * bytes - (xmc_u32)size > size / 2u || count * bytes >= XMC_PAGE_BYTES)
       continue;
-    at = first = cls * pages + xmc_any_below((joins >> 5) + 1u, pages);
-    end = cls * pages + pages;
-    looks = XMC_JOINED_LOOKS >> (joins & 31u) / 4u;
-    while (!block && looks--) { /* first [first, end), then what is before it */
-      at = xmc_bitmap_find(heap, XMC_PARKED, at, end);
-      if (at == XMC_NONE && end == first)
+    first = XMC_NONE;
+    at = cls * pages + xmc_any_below((joins >> 5) + 1u, pages);
+    for (looks = XMC_JOINED_LOOKS >> (joins & 31u) / 4u; looks && !block; looks--) {
+      at = xmc_bitmap_find_from(heap, XMC_PARKED, cls * pages, cls * pages + pages, at);
+      if (at == XMC_NONE || at == first) /* the search is round */
         break;
-      if (at != XMC_NONE)
-        block = xmc_page_join(heap, cls, at - cls * pages, count);
-      end = at == XMC_NONE ? first : end;
-      at = at == XMC_NONE ? cls * pages : at + 1u;
+      first = first == XMC_NONE ? at : first;
+      block = xmc_page_join(heap, cls, at - cls * pages, count);
+      at++;
     }
     if (!block && xmc_class_is_small(cls))
       block = xmc_place_join(heap, me, cls, count);

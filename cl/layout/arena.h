@@ -155,6 +155,7 @@ typedef uint64_t xmc_u64;
 #define XMC_PARKED_SLABS \
   (XMC_CLASSES + 7u) /* slabs from this class on (128 B) have at most four places; on GPUs they are parked */
 #define XMC_MAX_CLASS_BYTES 8192u
+#define XMC_CLASS_JOINED 0x40u      /* plus a size class, in an xmc_place: page with joined blocks */
 #define XMC_CLASS_MEMORYBLOCK 0xfdu /* first page of a Memoryblock */
 #define XMC_CLASS_BODY 0xfeu        /* further pages of a Memoryblock, or of a region's chunk */
 #define XMC_CLASS_NONE 0xffu

@@ -110,19 +110,21 @@ XMC_COLD_FN int xmc_compartment_free(XMC_GLOBAL xmcHeap *heap, xmc_place place, 
 XMC_SETTLE_FN xmc_u64 xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL void *ptr,
                                      xmc_u32 page) {
   xmc_place place;
-  xmc_u64 header;
+  xmc_u64 header = 0;
   xmc_u32 bits;
   if (page != XMC_NONE) {
     xmc_memoryblock_release(heap, page);
     return 0;
   }
   XMC_AFRESH64(heap);
-  bits = XMC_JOINS ? xmc_joined_free(heap, ptr, &place) : 0;
-  if (bits) {
-    xmc_blocks_release(heap, me, xmc_words(heap), place.cls, place.id, bits, xmc_popcount32(bits));
-    return 0;
+  if (!xmc_find_block(heap, ptr, &place)) {
+    bits = XMC_JOINS ? xmc_joined_free(heap, &place) : 0;
+    if (bits) {
+      xmc_blocks_release(heap, me, xmc_words(heap), place.cls, place.id, bits, xmc_popcount32(bits));
+      return 0;
+    }
+    header = xmc_compartment_find(heap, place, ptr);
   }
-  header = xmc_find_block(heap, ptr, &place) ? 0 : xmc_compartment_find(heap, place, ptr);
   if (!header) {
     xmc_count_invalid_free(heap, ptr);
     return 0;
