@@ -62,7 +62,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_any_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
     cls = xmc_class_of((xmc_u32)size);
     block = xmc_small_malloc(heap, me, cls, (xmc_u32)size);
   }
-  return XMC_JOINS && !block && size > 0 ? xmc_joined_malloc(heap, me, size) : block;
+  return XMC_JOINS && !block && size > 0 ? xmc_joined_malloc(heap, size) : block;
 }
 
 #if !XMC_SIMT
@@ -71,7 +71,7 @@ XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
   XMC_GLOBAL char *block = xmc_small_malloc(heap, me, xmc_class_of((xmc_u32)size), (xmc_u32)size);
   if (!block && xmc_heap_is_ours(heap)) {
     if (XMC_JOINS)
-      block = xmc_joined_malloc(heap, me, size);
+      block = xmc_joined_malloc(heap, size);
     if (!block)
       xmc_count_failure_of(heap, size, id);
   }
@@ -191,7 +191,7 @@ XMC_API size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
     return 0;
   XMC_OWN(heap);
   if (!xmc_find_block(heap, ptr, &place) && XMC_JOINS)
-    count = xmc_joined_find(heap, &place); /* if it is 0, place.cls is no size class, or place.rest is not 0 */
+    count = xmc_joined_find(heap, &place); /* 0: place.cls is no size class, or place.rest is not 0 */
   if (place.cls != XMC_CLASS_MEMORYBLOCK && place.cls >= XMC_CLASSES)
     return 0;
   if (place.rest)

@@ -18,7 +18,7 @@ static struct {
   xmcHeap *heap;
   unsigned char *map; /* 1 for each 16 bytes of the arena that belong to a live block */
   owned block[MOST];
-  uint32_t count, joined; /* how many were joined so far */
+  uint32_t count, joined, wide; /* how many were joined so far, and of those in several places */
   uint64_t asked;
 } all;
 
@@ -29,10 +29,12 @@ static void open_heap(size_t bytes, xmc_u32 slots) {
   assert_non_null(all.map);
 }
 
-static int is_joined(const owned *b) {
+/* How many Basicblocks a block in a page with joined blocks has, or 0 */
+static uint32_t joined_basicblocks(const owned *b) {
   xmc_place place;
-  return !xmc_find_block(all.heap, b->block, &place) && xmc_joined_find(all.heap, &place) > 1u;
+  return xmc_find_block(all.heap, b->block, &place) ? 0 : xmc_joined_find(all.heap, &place);
 }
+static int is_joined(const owned *b) { return joined_basicblocks(b) > 1u; }
 
 static void mark(const owned *b, unsigned char was, unsigned char is) {
   size_t at = (size_t)(b->block - (char *)all.heap) / UNIT, end = at + b->usable / UNIT;
@@ -53,6 +55,7 @@ static int get(owned *b, uint32_t size) {
   mark(b, 0, 1);
   memset(b->block, 0x5a, size);
   all.joined += (uint32_t)is_joined(b);
+  all.wide += joined_basicblocks(b) > 32u;
   return 1;
 }
 
@@ -187,32 +190,89 @@ static void bounds(void **state) {
   free_all();
 }
 
-/* Whole places of a few slabs are free, which are in FIFOs then. Requests get them again and again, and in the end all of them. */
+static uint64_t bad(void) { return all.heap->double_frees * 1000u + all.heap->invalid_frees; }
+
+/* Frees the blocks of `size` bytes that lie in places [first, end) of their slabs. */
+static void free_places(uint32_t size, uint32_t first, uint32_t end) {
+  uint32_t i, left = 0;
+  for (i = 0; i < all.count; i++) {
+    uint64_t at = ((uint64_t)(all.block[i].block - (char *)all.heap) - all.heap->data) % XMC_PAGE_BYTES;
+    if (all.block[i].size == size && at >= 32u * size * first && at < 32u * size * end)
+      put(&all.block[i]);
+    else
+      all.block[left++] = all.block[i];
+  }
+  all.count = left;
+}
+
+/* Of a block of several places no bit of the joined words can be another one, but the one that says that a place continues the block. */
+static void forge_places(owned *b, uint32_t places) {
+  xmc_place place;
+  xmc_heap_report report;
+  xmc_u64 *word;
+  uint32_t row, i;
+  assert_false(xmc_find_block(all.heap, b->block, &place));
+  assert_int_equal(xmc_joined_find(all.heap, &place), 32u * places);
+  for (row = 0; row < places; row++) {
+    word = xmc_joined_word(all.heap, xmc_superblock_id(xmc_id_page(place.id), xmc_id_row(place.id) + row));
+    for (i = 0; i < 64; i++) {
+      *word ^= (xmc_u64)1 << i;
+      memset(&report, 0, sizeof report);
+      if (xmc_check_meta(all.heap, &report) == CL_SUCCESS)
+        assert_true(row == 0 ? places == 1 && i > 0 && i < 32 : i == 0 && row + 1u <= places);
+      *word ^= (xmc_u64)1 << i;
+    }
+  }
+}
+
+/* Adjacent free places of slabs serve larger requests. A bad free anywhere in such a block changes nothing, and of several
+ * frees of one block one is good. */
 static void places(void **state) {
-  uint32_t slabs, i, k, left, freed, round;
+  static const struct {
+    uint32_t small, first, end, large,
+        places; /* places: of a block; 0: the last one of a slab is too short */
+  } cases[] = {{128, 1, 3, 8000, 2},
+               {128, 0, 1, 3000, 1},
+               {96, 2, 5, 9000, 3},
+               {32, 3, 14, 8200, 9},
+               {96, 4, 6, 6000, 0}};
+  uint32_t c, i, k, old;
+  char *block;
   (void)state;
-  for (slabs = 1; slabs <= 20; slabs += slabs < 4u ? 1u : 8u) {
-    open_heap(2u << 20, 2u);
-    fill(48);
-    for (i = left = freed = 0; i < all.count; i++) { /* the first place of each */
-      uint64_t at = (uint64_t)(all.block[i].block - (char *)all.heap) - all.heap->data;
-      if (at / XMC_PAGE_BYTES < slabs && at % XMC_PAGE_BYTES < 32u * 48u) {
-        put(&all.block[i]);
-        freed++;
-      } else {
-        all.block[left++] = all.block[i];
-      }
+  for (c = 0; c < sizeof cases / sizeof *cases; c++) {
+    open_heap(2u << 20, CORE_SLOTS_DEFAULT);
+    fill(cases[c].small);
+    free_places(cases[c].small, cases[c].first, cases[c].end);
+    old = all.count;
+    k = fill(cases[c].large);
+    if (!cases[c].places) {
+      assert_int_equal(k, 0);
+      free_all();
+      continue;
     }
-    all.count = left;
-    assert_int_equal(freed, 32 * slabs);
-    for (round = 0; round < 10; round++) {
-      assert_true(get(&all.block[left], 600));
-      put(&all.block[left]);
-    }
-    k = fill(600); /* 13 of 32 Basicblocks each */
-    assert_int_equal(k, 2 * slabs);
+    assert_in_range(k, all.heap->pages - 2u, all.heap->pages);
+    assert_int_equal(all.joined, k);
+    for (i = old; i < all.count; i++)
+      assert_int_equal(all.block[i].usable, 32u * cases[c].small * cases[c].places);
     intact();
     is_listed_right();
+    for (i = 16; i < all.block[old].usable; i += 16) {
+      assert_int_equal(xmcUsableSize(all.heap, all.block[old].block + i), 0);
+      xmcFree(all.heap, all.block[old].block + i);
+      assert_int_equal(bad(), i / 16);
+    }
+    intact();
+    block = all.block[old].block;
+    forge_places(&all.block[old], cases[c].places);
+    put(&all.block[old]);
+    all.block[old] = all.block[--all.count];
+    intact();
+    i = (uint32_t)bad();
+    xmcFree(all.heap, block);
+    assert_true(bad() > i);
+    intact();
+    is_listed_right();
+    all.heap->double_frees = all.heap->invalid_frees = 0;
     free_all();
   }
 }
@@ -225,8 +285,6 @@ static void one_joined(owned **b) {
   *b = &all.block[all.count];
   assert_true(get(*b, 1500) && all.joined == 1 && (*b)->usable == 1536);
 }
-
-static uint64_t bad(void) { return all.heap->double_frees * 1000u + all.heap->invalid_frees; }
 
 static void bad_frees(void **state) {
   owned *b;
@@ -449,6 +507,46 @@ static void two_requests(void **state) {
   assert_true(served > 300);
 }
 
+static char *twice;
+static void free_twice(int number, void *data) {
+  (void)number, (void)data;
+  xmcFree(all.heap, twice);
+}
+
+/* Two threads free the same block, the second one at each step of the first: one of the frees is good, and nothing else changes. */
+static void two_frees(void **state) {
+  static uint8_t choices[1 << 16];
+  static const uint32_t sizes[] = {8000, 1500};
+  uint32_t step, i;
+  (void)state;
+  for (i = 0; i < 2; i++)
+    for (step = 0; step < 60; step++) {
+      schedule s = {0};
+      owned b;
+      open_heap(1u << 19, 1u);
+      fill(i ? 512 : 128);
+      if (i)
+        thin(8);
+      else
+        free_places(128, 1, 3);
+      assert_true(get(&b, sizes[i]) && all.joined == 1);
+      mark(&b, 1, 0);
+      twice = b.block;
+      memset(choices, 0, sizeof choices);
+      choices[step] = 1;
+      s.choices = choices;
+      s.choice_count = sizeof choices;
+      s.stop_thread = -1;
+      schedule_run(&s, 2, free_twice, NULL);
+      assert_false(s.hung);
+      intact();
+      is_listed_right();
+      assert_int_equal(all.heap->double_frees + all.heap->invalid_frees, 1);
+      all.heap->double_frees = all.heap->invalid_frees = 0;
+      free_all();
+    }
+}
+
 static xmc_u32 page_of(const char *block) {
   return (xmc_u32)(((xmc_u64)(block - (char *)all.heap) - all.heap->data) >> XMC_PAGE_SHIFT);
 }
@@ -533,7 +631,7 @@ static void stale_joined(void **state) {
 
 static void random_schedules(void **state) {
   uint64_t run;
-  uint32_t i, joined = 0;
+  uint32_t i, joined = 0, wide = 0;
   (void)state;
   for (run = 0; run < 1000; run++) {
     schedule s = {0};
@@ -542,7 +640,10 @@ static void random_schedules(void **state) {
     memset(shared, 0, sizeof shared);
     seed = 1 + run * 7919u;
     fill(48 + 16 * (uint32_t)(run % 30u));
-    thin(3 + (uint32_t)(run % 6u));
+    if (run % 4u == 3u)
+      free_places(48 + 16 * (uint32_t)(run % 30u), (uint32_t)(run % 3u), 4);
+    else
+      thin(3 + (uint32_t)(run % 6u));
     s.seed = 1 + run;
     s.switch_one_in = 1 + (unsigned)(run % 5u) * 4u;
     s.stop_thread = -1;
@@ -556,17 +657,19 @@ static void random_schedules(void **state) {
     }
     is_listed_right();
     joined += all.joined;
+    wide += all.wide;
     free_all();
   }
-  assert_true(joined > 25000);
+  printf("%u joined, %u of several places\n", joined, wide);
+  assert_true(joined > 25000 && wide > 1000);
 }
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(places),        cmocka_unit_test(larger_requests),  cmocka_unit_test(bounds),
-      cmocka_unit_test(bad_frees),     cmocka_unit_test(reallocs),         cmocka_unit_test(forged),
-      cmocka_unit_test(stale_entries), cmocka_unit_test(stale_joined),     cmocka_unit_test(a_second_life),
-      cmocka_unit_test(two_requests),  cmocka_unit_test(random_schedules),
+      cmocka_unit_test(places),        cmocka_unit_test(larger_requests), cmocka_unit_test(bounds),
+      cmocka_unit_test(bad_frees),     cmocka_unit_test(reallocs),        cmocka_unit_test(forged),
+      cmocka_unit_test(stale_entries), cmocka_unit_test(stale_joined),    cmocka_unit_test(a_second_life),
+      cmocka_unit_test(two_requests),  cmocka_unit_test(two_frees),       cmocka_unit_test(random_schedules),
   };
   return run_named(tests, argc, argv);
 }

@@ -14,6 +14,9 @@
  * another, it is XMC_WORD_RETIRED, as all words are that nothing uses. Pages that have joined blocks, or had some since their run began,
  * have entries with 0 blocks in the page map, so that xmc_find finds no Basicblock there, and frees look here.
  *
+ * Adjacent free places of a slab become a block in the same way: each gets a Superblock of 32 Basicblocks, all of them in use, and the
+ * whole joined words of the second and further ones say that they continue the block.
+ *
  * Whoever owns the Basicblocks of a joined block owns their bits of the joined word. A request clears these bits after its CAS on the
  * state word took the Basicblocks, and before it hands the block out; a free sets them before it releases the Basicblocks. */
 #ifndef XMC_JOINED_CL
@@ -32,12 +35,29 @@ XMC_FN XMC_GLOBAL xmc_u64 *xmc_joined_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 id)
   return xmc_word_of(heap, xmc_superblock_id(xmc_id_page(id), xmc_id_row(id) ^ XMC_JOINED_ROW));
 }
 
-/* Returns how many Basicblocks the block has that begins with Basicblock `bit`; 0 if that continues another block, or if `joined` is no
- * joined word: where an old entry of the page map leads, another Superblock may have its state word by now. */
+/* Returns how many Basicblocks of one Superblock the block has that begins with Basicblock `bit`; 0 if that continues another block, or if
+ * `joined` is no joined word: where an old entry of the page map leads, another Superblock may have its state word by now. */
 XMC_FN xmc_u32 xmc_joined_count(xmc_u64 joined, xmc_u32 bit) {
   if (xmc_word_class(joined) != XMC_CLASS_NONE || !(joined >> bit & 1u))
     return 0;
   return 1u + xmc_lowest32(~(~(xmc_u32)joined >> 1 >> bit));
+}
+
+/* Returns 1 if the Superblock in this row of a slab continues the block that ends with the row before, else 0. */
+XMC_FN int xmc_joined_goes_on(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page, xmc_u32 row) {
+  xmc_u64 word;
+  if (!xmc_class_is_small(cls) || row >= XMC_JOINED_ROW)
+    return 0;
+  word = xmc_load_relaxed64(xmc_joined_word(heap, xmc_superblock_id(page, row)));
+  return xmc_word_class(word) == XMC_CLASS_NONE && !(word & 1u);
+}
+
+/* Returns how many Basicblocks the block has that begins with Basicblock `bit` of Superblock `id`, in all places; or 0. */
+XMC_HOT_FN xmc_u32 xmc_joined_length(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 bit) {
+  xmc_u32 row = xmc_id_row(id), count = xmc_joined_count(xmc_load_relaxed64(xmc_joined_word(heap, id)), bit);
+  while (count && ((bit + count) & 31u) == 0 && xmc_joined_goes_on(heap, cls, xmc_id_page(id), ++row))
+    count += 32u;
+  return count;
 }
 
 /* For a place in a page with joined blocks (xmc_find): returns the number of Basicblocks of the block that begins there, and gives *place
@@ -50,30 +70,37 @@ XMC_COLD_FN xmc_u32 xmc_joined_find(XMC_GLOBAL xmcHeap *heap, xmc_place *place) 
   word = xmc_load_relaxed64(xmc_word_of(heap, place->id));
   if (xmc_word_class(word) != cls || place->bit >= xmc_word_count(word))
     return 0;
-  count = xmc_joined_count(xmc_load_relaxed64(xmc_joined_word(heap, place->id)), place->bit);
+  count = xmc_joined_length(heap, cls, place->id, place->bit);
   place->cls = count ? cls : place->cls;
   return count;
 }
 
 /* The same, and takes the bits of the joined word: returns the bits of the block's Basicblocks, which the caller must release, all at once.
- * Of several frees of one block, one takes them; for the others the block has one Basicblock, whose release counts a double free. */
-XMC_COLD_FN xmc_u32 xmc_joined_free(XMC_GLOBAL xmcHeap *heap, xmc_place *place) {
+ * Those in further places are released here. Of several frees of one block, one takes them; for the others the block has one Basicblock,
+ * whose release counts a double free. */
+XMC_COLD_FN xmc_u32 xmc_joined_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place *place) {
   xmc_u64 word;
-  xmc_u32 bits;
+  xmc_u32 bits, id, row;
   if (!xmc_joined_find(heap, place))
     return 0;
   do { /* again only if a free or request in the same Superblock changed the word meanwhile */
     word = xmc_load_relaxed64(xmc_joined_word(heap, place->id));
     bits = xmc_joined_count(word, place->bit);
     bits = bits ? xmc_count_mask(bits) << place->bit : 0;
-  } while ((bits & (bits - 1u)) &&
-           xmc_cas_acq_rel64(xmc_joined_word(heap, place->id), word, word | bits) != word);
+    if (!(bits & (bits - 1u)))
+      return bits;
+  } while (xmc_cas_acq_rel64(xmc_joined_word(heap, place->id), word, word | bits) != word);
+  row = xmc_id_row(place->id) + 1u;
+  for (; bits >> 31 && xmc_joined_goes_on(heap, place->cls, xmc_id_page(place->id), row); row++) {
+    id = xmc_superblock_id(xmc_id_page(place->id), row);
+    xmc_or_hint64(xmc_joined_word(heap, id), 0xffffffffu);
+    xmc_blocks_release(heap, me, xmc_words(heap), place->cls, id, 0xffffffffu, 32u);
+  }
   return bits;
 }
 
-/* Makes a block of adjacent Basicblocks, which the caller claimed: `take` of Superblock `id`. Returns it. The Superblock's run stays in use
- * meanwhile, because these Basicblocks do. */
-XMC_FN XMC_GLOBAL char *xmc_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 take) {
+/* Enters into the page map that the run or slab in which Superblock `id` lies, of which the caller claimed a part, has joined blocks. */
+XMC_HOT_FN void xmc_joined_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
   xmc_u32 page = xmc_id_page(id), pages = xmc_class_is_small(cls) ? 1u : 1u << xmc_run_order(id), i;
   xmc_u64 entry;
   for (i = 0; i < pages; i++) { /* each: another request may be on its way from the first to the last */
@@ -83,14 +110,39 @@ XMC_FN XMC_GLOBAL char *xmc_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 
     if (xmc_map_blocks(entry))
       xmc_store_relaxed64(xmc_page_entry(heap, page + i), xmc_map_joined(entry));
   }
+}
+
+/* Makes a block of adjacent Basicblocks, which the caller claimed: `take` of Superblock `id`. Returns it. The Superblock's run stays in use
+ * meanwhile, because these Basicblocks do. */
+XMC_FN XMC_GLOBAL char *xmc_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 take) {
+  xmc_joined_enter(heap, cls, id);
   xmc_and_hint64(xmc_joined_word(heap, id), ~(xmc_u64)(take & (take - 1u)));
   return xmc_block_address(heap, cls, id, xmc_lowest32(take));
+}
+
+/* Claims `count` adjacent Basicblocks, or places, of those in `mask` of a parked Superblock, or slab. Returns their bits, or 0. */
+XMC_HOT_FN xmc_u32 xmc_adjacent_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 mask,
+                                      xmc_u32 count) {
+  xmc_u64 w = xmc_load_relaxed64(xmc_word_of(heap, id)), old;
+  xmc_u32 take;
+  while (xmc_word_class(w) == cls && (w & XMC_WORD_PARKED)) { /* again only if others changed the word */
+    take = (xmc_u32)xmc_run_starts(xmc_word_available(w, cls) & mask, count);
+    if (!take)
+      break;
+    take = xmc_count_mask(count) << xmc_lowest32(take);
+    /* It stays parked, even if it is exhausted now. */
+    old = xmc_cas_acquire64(xmc_word_of(heap, id), w, w & ~(xmc_u64)take);
+    if (old == w)
+      return take;
+    w = old;
+  }
+  return 0;
 }
 
 /* Claims `count` adjacent Basicblocks of a parked Superblock of the class that begins in this page, and makes them a block. Returns it,
  * or 0. */
 XMC_FN XMC_GLOBAL char *xmc_page_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page, xmc_u32 count) {
-  xmc_u64 entry = xmc_load_relaxed64(xmc_page_entry(heap, page)), w, old;
+  xmc_u64 entry = xmc_load_relaxed64(xmc_page_entry(heap, page));
   xmc_u32 rows, id, take;
   if (xmc_map_class(entry) != cls || xmc_map_back(entry))
     return 0; /* the page has another class by now, or is inside a run */
@@ -100,100 +152,85 @@ XMC_FN XMC_GLOBAL char *xmc_page_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc
            xmc_full_mask((xmc_slab_blocks(cls) + 31u) >> 5);
   for (; rows; rows &= rows - 1u) {
     id = xmc_superblock_id(page, xmc_lowest32(rows));
-    w = xmc_load_relaxed64(xmc_word_of(heap, id));
-    while (xmc_word_class(w) == cls && (w & XMC_WORD_PARKED)) { /* again only if others changed the word */
-      take = (xmc_u32)xmc_run_starts(xmc_word_available(w, cls), count);
-      if (!take)
-        break;
-      take = xmc_count_mask(count) << xmc_lowest32(take);
-      /* It stays parked, even if it is exhausted now. */
-      old = xmc_cas_acquire64(xmc_word_of(heap, id), w, w & ~(xmc_u64)take);
-      if (old == w)
-        return xmc_join(heap, cls, id, take);
-      w = old;
-    }
+    take = xmc_adjacent_claim(heap, cls, id, 0xffffffffu, count);
+    if (take)
+      return xmc_join(heap, cls, id, take);
   }
   return 0;
 }
 
-/* Returns 0 if no slab of the small classes [cls, end) is parked, and no FIFO of them holds one: then none has a free place. */
-XMC_FN int xmc_has_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 end) {
-  xmc_u32 pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES, slots = xmc_heap_slots(heap);
-  return xmc_bitmap_find(heap, XMC_PARKED, xmc_slab_class(cls) * pages, xmc_slab_class(end) * pages) !=
-             XMC_NONE ||
-         xmc_bitmap_find(heap, XMC_BUSY, xmc_slab_class(cls) * slots, xmc_slab_class(end) * slots) !=
-             XMC_NONE;
+/* The same with `count` adjacent places of a parked slab, which become Superblocks of 32 Basicblocks, all of them in use. */
+XMC_FN XMC_GLOBAL char *xmc_places_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page, xmc_u32 count) {
+  xmc_u32 take = xmc_adjacent_claim(heap, xmc_slab_class(cls), xmc_slab_id(page),
+                                    xmc_count_mask(xmc_slab_blocks(cls) >> 5), count);
+  xmc_u32 first, id, i;
+  if (!take)
+    return 0;
+  first = xmc_superblock_id(page, xmc_lowest32(take));
+  xmc_joined_enter(heap, cls, first);
+  for (i = 0; i < count; i++) {
+    id = xmc_superblock_id(page, xmc_lowest32(take) + i);
+    xmc_and_hint64(xmc_joined_word(heap, id), i ? ~(xmc_u64)0xffffffffu : ~(xmc_u64)0xfffffffeu);
+    xmc_store_relaxed64(xmc_word_of(heap, id), xmc_word_make(cls, 32u, 0));
+  }
+  xmc_superblock_show(heap, first, XMC_SCARCE_ONCE);
+  return xmc_block_address(heap, cls, first, 0);
 }
 
-/* Starts a Superblock of a small class in a free place of a slab, and makes its first `count` Basicblocks a block. Returns it, or 0. The
- * others are parked, where the next search for Basicblocks to join finds them. Meanwhile it counts itself in flux, because no other search
- * can see the place. */
-XMC_FN XMC_GLOBAL char *xmc_place_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 count) {
+/* Looks for `count` adjacent Basicblocks of the class in parked Superblocks or, if `where` is the class of its slabs, for as many places.
+ * Returns them as a block, or 0. It looks at up to XMC_JOINED_LOOKS pages, from one on that the number of the search chooses; at half as
+ * many each time that four searches in a row found nothing, but at two. joins: the header's field. */
+#define XMC_JOINED_LOOKS 256u
+#define XMC_JOINED_MISSES 28u /* so many are remembered */
+XMC_HOT_FN XMC_GLOBAL char *xmc_joined_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 where, xmc_u32 cls,
+                                              xmc_u32 count, xmc_u32 joins) {
+  xmc_u32 pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES, first = XMC_NONE, looks;
+  xmc_u32 at = where * pages + xmc_any_below((joins >> 5) + 1u, pages);
   XMC_GLOBAL char *block = 0;
-  xmc_u32 slab = xmc_slab_class(cls), take;
-  xmc_seat seat;
-  xmc_claim claim;
-  if (!xmc_has_places(heap, cls, cls + 1u))
-    return 0;
-  xmc_flux_begin(heap);
-  claim = xmc_unpark(heap, me, slab, slab + 1u, 1u, XMC_CHOOSY_TURNS);
-  if (!claim)
-    claim = xmc_steal(heap, me, slab, slab + 1u, 1u);
-  if (claim) {
-    xmc_seat_none(&seat);
-    seat.fifo = XMC_SEAT_PARKS;
-    claim = xmc_slab_start(heap, me, xmc_words(heap), cls, count, claim, seat);
-    take = xmc_claim_mask(claim);
-    if (xmc_popcount32(take) == count)
-      block = xmc_join(heap, cls, xmc_claim_id(claim), take);
-    else /* the slab's last place has fewer */
-      xmc_blocks_release(heap, me, xmc_words(heap), cls, xmc_claim_id(claim), take, xmc_popcount32(take));
+  for (looks = XMC_JOINED_LOOKS >> (joins & 31u) / 4u; looks && !block; looks--) {
+    at = xmc_bitmap_find_from(heap, XMC_PARKED, where * pages, where * pages + pages, at);
+    if (at == XMC_NONE || at == first) /* the search is round */
+      break;
+    first = first == XMC_NONE ? at : first;
+    block = where == cls ? xmc_page_join(heap, cls, at - where * pages, count)
+                         : xmc_places_join(heap, cls, at - where * pages, count);
+    at++;
   }
-  xmc_flux_end(heap, claim != 0);
   return block;
 }
 
-/* Returns a block of adjacent Basicblocks of a smaller class for a request that the last resort could not serve, or 0. It wastes at most
- * half of the request's size, and is shorter than a page, as no Memoryblock is. Of each class it looks at up to XMC_JOINED_LOOKS pages with
- * parked Superblocks, from a page on that the number of the search chooses; at half as many each time that four searches in a row found
- * nothing, but at two. GPUs' heaps, which host calls may use, and unbuffered heaps have no joined blocks. */
-#define XMC_JOINED_LOOKS 32u
-#define XMC_JOINED_MISSES 16u /* so many are remembered */
-XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, size_t size) {
-  xmc_u32 pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES, cls = XMC_CLASSES, joins, count, bytes, looks, first,
-          at;
+/* Returns 1 if a request of `size` bytes may get a joined block of `bytes`: one that wastes at most half of the request's size, and is
+ * shorter than a page, as no Memoryblock is. */
+XMC_FN int xmc_joined_fits(xmc_u32 size, xmc_u32 bytes) {
+  return bytes - size <= size / 2u && bytes < XMC_PAGE_BYTES;
+}
+
+/* Returns a block of adjacent Basicblocks or places of a smaller class for a request that the last resort could not serve, or 0. GPUs'
+ * heaps, which host calls may use, and unbuffered heaps have no joined blocks. */
+XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
+  xmc_u32 pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES, cls = XMC_CLASSES, n = (xmc_u32)size, joins, bytes,
+          count;
   XMC_GLOBAL char *block = 0;
   if (size >= XMC_PAGE_BYTES || !xmc_fifos_count(xmc_heap_fifos(heap, XMC_ALL_CLASSES - 1u)))
     return 0;
   if (size <= XMC_MAX_CLASS_BYTES)
-    cls = xmc_class_of((xmc_u32)size);
+    cls = xmc_class_of(n);
   if (cls < 2u) /* class 0 has no joined words */
     return 0;
-  /* Most full heaps have nothing parked of any smaller class, and no free place. */
+  /* Most full heaps have nothing parked of any smaller class. */
   if (xmc_bitmap_find(heap, XMC_PARKED, pages, cls * pages) == XMC_NONE &&
-      !xmc_has_places(heap, 1u, XMC_SMALL_CLASSES))
+      xmc_bitmap_find(heap, XMC_PARKED, xmc_slab_class(1u) * pages,
+                      xmc_slab_class(XMC_SMALL_CLASSES) * pages) == XMC_NONE)
     return 0;
   joins = xmc_load_relaxed32(&heap->joins); /* its lower 5 bits: how many searches in a row found nothing */
-  while (!block && cls > 1u) {
-    cls--;
+  while (!block && --cls > 0) {
     bytes = xmc_class_bytes(cls);
-    count = ((xmc_u32)size + bytes - 1u) / bytes;
-    if (count > xmc_class_count(cls))
-      break;
-    if (count < 2u || count * bytes - (xmc_u32)size > size / 2u || count * bytes >= XMC_PAGE_BYTES)
-      continue;
-    first = XMC_NONE;
-    at = cls * pages + xmc_any_below((joins >> 5) + 1u, pages);
-    for (looks = XMC_JOINED_LOOKS >> (joins & 31u) / 4u; looks && !block; looks--) {
-      at = xmc_bitmap_find_from(heap, XMC_PARKED, cls * pages, cls * pages + pages, at);
-      if (at == XMC_NONE || at == first) /* the search is round */
-        break;
-      first = first == XMC_NONE ? at : first;
-      block = xmc_page_join(heap, cls, at - cls * pages, count);
-      at++;
-    }
-    if (!block && xmc_class_is_small(cls))
-      block = xmc_place_join(heap, me, cls, count);
+    count = (n + bytes - 1u) / bytes;
+    if (count > 1u && count <= xmc_class_count(cls) && xmc_joined_fits(n, count * bytes))
+      block = xmc_joined_search(heap, cls, cls, count, joins);
+    count = (count + 31u) >> 5;
+    if (!block && xmc_class_is_small(cls) && xmc_joined_fits(n, 32u * count * bytes))
+      block = xmc_joined_search(heap, xmc_slab_class(cls), cls, count, joins);
   }
   count = block ? 0 : (joins & 31u) + 1u;
   /* Searches at the same time may count as one. */

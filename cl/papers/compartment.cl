@@ -118,7 +118,7 @@ XMC_SETTLE_FN xmc_u64 xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_G
   }
   XMC_AFRESH64(heap);
   if (!xmc_find_block(heap, ptr, &place)) {
-    bits = XMC_JOINS ? xmc_joined_free(heap, &place) : 0;
+    bits = XMC_JOINS ? xmc_joined_free(heap, me, &place) : 0;
     if (bits) {
       xmc_blocks_release(heap, me, xmc_words(heap), place.cls, place.id, bits, xmc_popcount32(bits));
       return 0;

@@ -33,11 +33,12 @@ static void tell(xmc_block_walk *walk, xmc_u64 offset, xmc_u64 bytes, xmc_u32 cl
 
 static void tell_superblock(void *data, const xmc_run *run, xmc_u32 id, xmc_u64 word, xmc_u64 offset) {
   xmc_block_walk *walk = data;
-  xmc_u32 bytes = xmc_class_bytes(run->cls), joined = xmc_walk_joined(walk->meta, id), i;
+  xmc_u32 bytes = xmc_class_bytes(run->cls), joined = xmc_walk_joined(walk->meta, id), i, count;
   for (i = 0; i < xmc_word_count(word) && i < 32u && !walk->stop; i++)
-    if (!(word >> i & 1u) && !(joined >> i & 1u))
-      tell(walk, offset + (xmc_u64)i * bytes,
-           (xmc_u64)bytes * xmc_joined_count(XMC_WORD_RETIRED & ~(xmc_u64)joined, i), run->cls);
+    if (!(word >> i & 1u) && !(joined >> i & 1u)) {
+      count = joined ? xmc_joined_length(walk->meta, run->cls, id, i) : 0;
+      tell(walk, offset + (xmc_u64)i * bytes, (xmc_u64)bytes * (count ? count : 1u), run->cls);
+    }
 }
 
 void xmc_blocks_meta(xmcHeap *meta, const xmc_debug_block *debug, xmc_block_callback callback, void *data) {

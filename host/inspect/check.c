@@ -87,12 +87,22 @@ static void check_used_pages(xmc_checker *c, const xmc_run *run) {
   }
 }
 
+/* Returns 1 if the Superblock's 32 Basicblocks are all in use, and all but the first one continue the one before. */
+static int is_one_block(xmcHeap *meta, xmc_u32 id, xmc_u32 cls) {
+  return *xmc_word_of(meta, id) << 32 == 0 && xmc_word_class(*xmc_word_of(meta, id)) == cls &&
+         xmc_word_count(*xmc_word_of(meta, id)) == 32u && (*xmc_joined_word(meta, id) & 0xfffffffeu) == 0;
+}
+
 /* Checks the joined word of a Superblock: each Basicblock that continues another is in use, as is the one before it, and each block is
- * shorter than a page. */
+ * shorter than a page. The first one continues another only if the block has the whole of this place of the slab and of the one before. */
 static void check_joined(xmc_checker *c, xmc_u32 id, xmc_u32 cls) {
   xmc_u64 word = *xmc_joined_word(c->meta, id), state = *xmc_word_of(c->meta, id);
   xmc_u32 joined = ~(xmc_u32)word, used = xmc_full_mask(xmc_word_count(state)) & ~xmc_word_free(state);
   xmc_u32 most = (XMC_PAGE_BYTES - 1u) / xmc_class_bytes(cls); /* Basicblocks of a block */
+  xmc_u32 row = xmc_id_row(id);
+  if ((joined & 1u) && xmc_class_is_small(cls) && row > 0 && is_one_block(c->meta, id, cls) &&
+      is_one_block(c->meta, xmc_superblock_id(xmc_id_page(id), row - 1u), cls))
+    joined = 0;
   if ((word | 0xffffffffu) != XMC_WORD_RETIRED || joined & ~(used & used << 1) ||
       (most < 32u && xmc_run_starts(joined, most)))
     xmc_report_problem(c, XMC_PROBLEM_STATE_WORD,
