@@ -314,6 +314,27 @@ static void bad_frees(void **state) {
   free_all();
 }
 
+/* No block begins behind the last Basicblock of a run, where less than one fits. */
+static void tails(void **state) {
+  char *run;
+  uint32_t i;
+  (void)state;
+  open_heap(1u << 20, 1u);
+  fill(5120);
+  thin(6);
+  while (!all.joined)
+    assert_true(get(&all.block[all.count], 10000) && all.count++ < MOST);
+  run = all.block[all.count - 1u].block;
+  i = (uint32_t)((uint64_t)(run - (char *)all.heap - (ptrdiff_t)all.heap->data) >> XMC_PAGE_SHIFT);
+  run = xmc_page_address(all.heap, i - xmc_map_back(*xmc_page_entry(all.heap, i)));
+  assert_int_equal(xmcUsableSize(all.heap, run + 12u * 5120u), 0); /* 12 Basicblocks in 4 pages */
+  xmcFree(all.heap, run + 12u * 5120u);
+  assert_int_equal(bad(), 1);
+  intact();
+  all.heap->invalid_frees = 0;
+  free_all();
+}
+
 static void reallocs(void **state) {
   static const uint32_t sizes[] = {1536, 800, 700, 1536, 10000, 20000, 1500, 40000, 1};
   owned *b;
@@ -666,10 +687,11 @@ static void random_schedules(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(places),        cmocka_unit_test(larger_requests), cmocka_unit_test(bounds),
-      cmocka_unit_test(bad_frees),     cmocka_unit_test(reallocs),        cmocka_unit_test(forged),
-      cmocka_unit_test(stale_entries), cmocka_unit_test(stale_joined),    cmocka_unit_test(a_second_life),
-      cmocka_unit_test(two_requests),  cmocka_unit_test(two_frees),       cmocka_unit_test(random_schedules),
+      cmocka_unit_test(places),           cmocka_unit_test(larger_requests), cmocka_unit_test(bounds),
+      cmocka_unit_test(bad_frees),        cmocka_unit_test(reallocs),        cmocka_unit_test(forged),
+      cmocka_unit_test(stale_entries),    cmocka_unit_test(stale_joined),    cmocka_unit_test(a_second_life),
+      cmocka_unit_test(two_requests),     cmocka_unit_test(tails),           cmocka_unit_test(two_frees),
+      cmocka_unit_test(random_schedules),
   };
   return run_named(tests, argc, argv);
 }

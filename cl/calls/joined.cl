@@ -31,7 +31,7 @@ XMC_FN int xmc_entry_is_joined(xmc_u64 entry) {
 }
 
 /* The joined word of a Superblock that is not of class 0 */
-XMC_FN XMC_GLOBAL xmc_u64 *xmc_joined_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
+XMC_HOT_FN XMC_GLOBAL xmc_u64 *xmc_joined_word(XMC_GLOBAL xmcHeap *heap, xmc_u32 id) {
   return xmc_word_of(heap, xmc_superblock_id(xmc_id_page(id), xmc_id_row(id) ^ XMC_JOINED_ROW));
 }
 
@@ -43,20 +43,28 @@ XMC_FN xmc_u32 xmc_joined_count(xmc_u64 joined, xmc_u32 bit) {
   return 1u + xmc_lowest32(~(~(xmc_u32)joined >> 1 >> bit));
 }
 
-/* Returns 1 if the Superblock in this row of a slab continues the block that ends with the row before, else 0. */
-XMC_FN int xmc_joined_goes_on(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page, xmc_u32 row) {
+/* Returns the id of the Superblock in the next row of a slab. (CPU devices do not rotate the rows of slabs: xmc_superblock_id.) */
+XMC_FN xmc_u32 xmc_joined_next(xmc_u32 id) {
+  return id + (xmc_superblock_id(0, 1u) - xmc_superblock_id(0, 0));
+}
+
+/* Returns 1 if Superblock `id`, of a class `cls`, continues the block that ends with the row before, else 0. */
+XMC_HOT_FN int xmc_joined_goes_on(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
   xmc_u64 word;
-  if (!xmc_class_is_small(cls) || row >= XMC_JOINED_ROW)
+  if (!xmc_class_is_small(cls) || xmc_id_row(id) >= XMC_JOINED_ROW)
     return 0;
-  word = xmc_load_relaxed64(xmc_joined_word(heap, xmc_superblock_id(page, row)));
+  word = xmc_load_relaxed64(xmc_joined_word(heap, id));
   return xmc_word_class(word) == XMC_CLASS_NONE && !(word & 1u);
 }
 
 /* Returns how many Basicblocks the block has that begins with Basicblock `bit` of Superblock `id`, in all places; or 0. */
 XMC_HOT_FN xmc_u32 xmc_joined_length(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 bit) {
-  xmc_u32 row = xmc_id_row(id), count = xmc_joined_count(xmc_load_relaxed64(xmc_joined_word(heap, id)), bit);
-  while (count && ((bit + count) & 31u) == 0 && xmc_joined_goes_on(heap, cls, xmc_id_page(id), ++row))
-    count += 32u;
+  xmc_u32 count = xmc_joined_count(xmc_load_relaxed64(xmc_joined_word(heap, id)), bit);
+  for (; count; count += 32u) {
+    id = xmc_joined_next(id);
+    if (((bit + count) & 31u) != 0 || !xmc_joined_goes_on(heap, cls, id))
+      break;
+  }
   return count;
 }
 
@@ -79,20 +87,22 @@ XMC_COLD_FN xmc_u32 xmc_joined_find(XMC_GLOBAL xmcHeap *heap, xmc_place *place) 
  * Those in further places are released here. Of several frees of one block, one takes them; for the others the block has one Basicblock,
  * whose release counts a double free. */
 XMC_COLD_FN xmc_u32 xmc_joined_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place *place) {
+  XMC_GLOBAL xmc_u64 *joined = xmc_joined_word(heap, place->id);
   xmc_u64 word;
-  xmc_u32 bits, id, row;
+  xmc_u32 bits, id = place->id;
   if (!xmc_joined_find(heap, place))
     return 0;
   do { /* again only if a free or request in the same Superblock changed the word meanwhile */
-    word = xmc_load_relaxed64(xmc_joined_word(heap, place->id));
+    word = xmc_load_relaxed64(joined);
     bits = xmc_joined_count(word, place->bit);
     bits = bits ? xmc_count_mask(bits) << place->bit : 0;
     if (!(bits & (bits - 1u)))
       return bits;
-  } while (xmc_cas_acq_rel64(xmc_joined_word(heap, place->id), word, word | bits) != word);
-  row = xmc_id_row(place->id) + 1u;
-  for (; bits >> 31 && xmc_joined_goes_on(heap, place->cls, xmc_id_page(place->id), row); row++) {
-    id = xmc_superblock_id(xmc_id_page(place->id), row);
+  } while (xmc_cas_acq_rel64(joined, word, word | bits) != word);
+  while (bits >> 31) {
+    id = xmc_joined_next(id);
+    if (!xmc_joined_goes_on(heap, place->cls, id))
+      break;
     xmc_or_hint64(xmc_joined_word(heap, id), 0xffffffffu);
     xmc_blocks_release(heap, me, xmc_words(heap), place->cls, id, 0xffffffffu, 32u);
   }
@@ -168,8 +178,7 @@ XMC_FN XMC_GLOBAL char *xmc_places_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, x
     return 0;
   first = xmc_superblock_id(page, xmc_lowest32(take));
   xmc_joined_enter(heap, cls, first);
-  for (i = 0; i < count; i++) {
-    id = xmc_superblock_id(page, xmc_lowest32(take) + i);
+  for (i = 0, id = first; i < count; i++, id = xmc_joined_next(id)) {
     xmc_and_hint64(xmc_joined_word(heap, id), i ? ~(xmc_u64)0xffffffffu : ~(xmc_u64)0xfffffffeu);
     xmc_store_relaxed64(xmc_word_of(heap, id), xmc_word_make(cls, 32u, 0));
   }

@@ -111,7 +111,7 @@ XMC_SETTLE_FN xmc_u64 xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_G
                                      xmc_u32 page) {
   xmc_place place;
   xmc_u64 header = 0;
-  xmc_u32 bits;
+  xmc_u32 bits = 0;
   if (page != XMC_NONE) {
     xmc_memoryblock_release(heap, page);
     return 0;
@@ -119,21 +119,21 @@ XMC_SETTLE_FN xmc_u64 xmc_other_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_G
   XMC_AFRESH64(heap);
   if (!xmc_find_block(heap, ptr, &place)) {
     bits = XMC_JOINS ? xmc_joined_free(heap, me, &place) : 0;
-    if (bits) {
-      xmc_blocks_release(heap, me, xmc_words(heap), place.cls, place.id, bits, xmc_popcount32(bits));
+    header = bits ? 0 : xmc_compartment_find(heap, place, ptr);
+  }
+  if (!bits) {
+    if (!header) {
+      xmc_count_invalid_free(heap, ptr);
       return 0;
     }
-    header = xmc_compartment_find(heap, place, ptr);
+    if (!xmc_compartment_free(heap, place, (XMC_GLOBAL char *)ptr, header))
+      return 0;
+    bits = 1u << place.bit;
   }
-  if (!header) {
-    xmc_count_invalid_free(heap, ptr);
-    return 0;
-  }
-  if (!xmc_compartment_free(heap, place, (XMC_GLOBAL char *)ptr, header))
-    return 0;
   if (XMC_NO_YIELDS)
     return (xmc_u64)place.id << 32 | XMC_LAST_COMPARTMENT | place.cls << 5 | place.bit;
-  xmc_blocks_release(heap, me, xmc_words(heap), place.cls, place.id, 1u << place.bit, 1);
+  xmc_blocks_release(heap, me, xmc_words(heap), place.cls, place.id, bits,
+                     XMC_JOINS ? xmc_popcount32(bits) : 1u);
   return 0;
 }
 /* The same for a caller that has looked up *place. Returns 1 if it must release a Basicblock, the place of which is in *place; else 0. */
