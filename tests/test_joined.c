@@ -168,6 +168,7 @@ static void larger_requests(void **state) {
 
 /* A request gets no block of which it wastes more than half its own size, none of a page or more, and none in an unbuffered heap. */
 static void bounds(void **state) {
+  uint32_t i;
   (void)state;
   open_heap(2u << 20, CORE_SLOTS_DEFAULT);
   fill(1280);
@@ -183,6 +184,16 @@ static void bounds(void **state) {
   fill(16);
   assert_int_equal(all.joined, 0);
   free_all();
+  for (i = 0; i < 3; i++) { /* none in a heap that a GPU uses or that may have compartments */
+    open_heap(2u << 20, CORE_SLOTS_DEFAULT);
+    all.heap->joins = i == 1 ? XMC_JOINS_NEVER : 0;
+    all.heap->coalescing = i == 2 ? XMC_COALESCE_COMPARTMENT : all.heap->coalescing;
+    fill(512);
+    thin(8);
+    assert_int_equal(fill(1500) > 0, i == 0);
+    all.heap->coalescing = XMC_COALESCE_CLASS;
+    free_all();
+  }
   open_heap(2u << 20, 0);
   fill(512);
   thin(8);
@@ -205,21 +216,23 @@ static void free_places(uint32_t size, uint32_t first, uint32_t end) {
   all.count = left;
 }
 
-/* Of a block of several places no bit of the joined words can be another one, but the one that says that a place continues the block. */
-static void forge_places(owned *b, uint32_t places) {
+/* Of the joined words of a block of `count` Basicblocks that begins with a place no bit can be another one, but those that make its end a
+ * block of its own: by a Basicblock of the last place, or by the first one of another place. */
+static void forge_places(owned *b, uint32_t count) {
   xmc_place place;
   xmc_heap_report report;
   xmc_u64 *word;
-  uint32_t row, i;
+  uint32_t row, i, at;
   assert_false(xmc_find_block(all.heap, b->block, &place));
-  assert_int_equal(xmc_joined_find(all.heap, &place), 32u * places);
-  for (row = 0; row < places; row++) {
+  assert_int_equal(xmc_joined_find(all.heap, &place), count);
+  for (row = 0; row <= (count - 1u) / 32u; row++) {
     word = xmc_joined_word(all.heap, xmc_superblock_id(xmc_id_page(place.id), xmc_id_row(place.id) + row));
     for (i = 0; i < 64; i++) {
+      at = 32u * row + i;
       *word ^= (xmc_u64)1 << i;
       memset(&report, 0, sizeof report);
       if (xmc_check_meta(all.heap, &report) == CL_SUCCESS)
-        assert_true(row == 0 ? places == 1 && i > 0 && i < 32 : i == 0 && row + 1u <= places);
+        assert_true(i < 32 && at > 0 && at < count && (i == 0 || row == (count - 1u) / 32u));
       *word ^= (xmc_u64)1 << i;
     }
   }
@@ -229,13 +242,10 @@ static void forge_places(owned *b, uint32_t places) {
  * frees of one block one is good. */
 static void places(void **state) {
   static const struct {
-    uint32_t small, first, end, large,
-        places; /* places: of a block; 0: the last one of a slab is too short */
-  } cases[] = {{128, 1, 3, 8000, 2},
-               {128, 0, 1, 3000, 1},
-               {96, 2, 5, 9000, 3},
-               {32, 3, 14, 8200, 9},
-               {96, 4, 6, 6000, 0}};
+    uint32_t small, first, end, large;
+    uint32_t count; /* Basicblocks of a block; 0: a slab's last place is too short */
+  } cases[] = {{128, 1, 3, 8000, 63}, {128, 1, 3, 8192, 64},  {128, 0, 1, 3000, 24},
+               {96, 2, 5, 9000, 94},  {32, 3, 14, 8200, 257}, {96, 4, 6, 6000, 0}};
   uint32_t c, i, k, old;
   char *block;
   (void)state;
@@ -245,7 +255,7 @@ static void places(void **state) {
     free_places(cases[c].small, cases[c].first, cases[c].end);
     old = all.count;
     k = fill(cases[c].large);
-    if (!cases[c].places) {
+    if (!cases[c].count) {
       assert_int_equal(k, 0);
       free_all();
       continue;
@@ -253,7 +263,7 @@ static void places(void **state) {
     assert_in_range(k, all.heap->pages - 2u, all.heap->pages);
     assert_int_equal(all.joined, k);
     for (i = old; i < all.count; i++)
-      assert_int_equal(all.block[i].usable, 32u * cases[c].small * cases[c].places);
+      assert_int_equal(all.block[i].usable, cases[c].small * cases[c].count);
     intact();
     is_listed_right();
     for (i = 16; i < all.block[old].usable; i += 16) {
@@ -263,7 +273,7 @@ static void places(void **state) {
     }
     intact();
     block = all.block[old].block;
-    forge_places(&all.block[old], cases[c].places);
+    forge_places(&all.block[old], cases[c].count);
     put(&all.block[old]);
     all.block[old] = all.block[--all.count];
     intact();
@@ -568,6 +578,47 @@ static void two_frees(void **state) {
     }
 }
 
+static void free_or_get(int number, void *data) {
+  (void)data;
+  if (number == 0)
+    put(&all.block[all.count]);
+  else if (!get(&late, 8000))
+    late.block = NULL;
+}
+
+/* A block of two places is freed, of which the second one is the first of another thread's block as soon as it is free. */
+static void behind_its_end(void **state) {
+  static uint8_t choices[1 << 16];
+  uint32_t step, served = 0;
+  (void)state;
+  for (step = 0; step < 120; step++) {
+    schedule s = {0};
+    open_heap(1u << 19, 1u);
+    fill(128);
+    free_places(128, 1, 4);
+    while (get(&all.block[all.count], 8192))
+      all.count++;
+    all.count--;
+    memset(choices, 0, sizeof choices);
+    choices[step] = 1;
+    s.choices = choices;
+    s.choice_count = sizeof choices;
+    s.stop_thread = -1;
+    memset(&late, 0, sizeof late);
+    schedule_run(&s, 2, free_or_get, NULL);
+    assert_false(s.hung);
+    if (late.block) {
+      served++;
+      assert_int_equal(xmcUsableSize(all.heap, late.block), late.usable);
+      all.block[all.count++] = late;
+    }
+    intact();
+    is_listed_right();
+    free_all();
+  }
+  assert_true(served > 20);
+}
+
 static xmc_u32 page_of(const char *block) {
   return (xmc_u32)(((xmc_u64)(block - (char *)all.heap) - all.heap->data) >> XMC_PAGE_SHIFT);
 }
@@ -687,11 +738,13 @@ static void random_schedules(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(places),           cmocka_unit_test(larger_requests), cmocka_unit_test(bounds),
-      cmocka_unit_test(bad_frees),        cmocka_unit_test(reallocs),        cmocka_unit_test(forged),
-      cmocka_unit_test(stale_entries),    cmocka_unit_test(stale_joined),    cmocka_unit_test(a_second_life),
-      cmocka_unit_test(two_requests),     cmocka_unit_test(tails),           cmocka_unit_test(two_frees),
-      cmocka_unit_test(random_schedules),
+      cmocka_unit_test(places),         cmocka_unit_test(larger_requests),
+      cmocka_unit_test(bounds),         cmocka_unit_test(bad_frees),
+      cmocka_unit_test(reallocs),       cmocka_unit_test(forged),
+      cmocka_unit_test(stale_entries),  cmocka_unit_test(stale_joined),
+      cmocka_unit_test(a_second_life),  cmocka_unit_test(two_requests),
+      cmocka_unit_test(tails),          cmocka_unit_test(two_frees),
+      cmocka_unit_test(behind_its_end), cmocka_unit_test(random_schedules),
   };
   return run_named(tests, argc, argv);
 }

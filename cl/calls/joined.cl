@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Joined blocks: adjacent Basicblocks of one Superblock, handed out as one block.
+/* Joined blocks: adjacent Basicblocks of one Superblock, or of adjacent places of a slab, handed out as one block.
  *
  * When the sizes that a program asks for grow, blocks of smaller classes that stay keep Superblocks from larger classes although most of
  * their Basicblocks are free. Then a request that the last resort could not serve takes free Basicblocks in a row of a smaller class,
@@ -14,11 +14,11 @@
  * another, it is XMC_WORD_RETIRED, as all words are that nothing uses. Pages that have joined blocks, or had some since their run began,
  * have entries with 0 blocks in the page map, so that xmc_find finds no Basicblock there, and frees look here.
  *
- * Adjacent free places of a slab become a block in the same way: each gets a Superblock of 32 Basicblocks, all of them in use, and the
- * whole joined words of the second and further ones say that they continue the block.
+ * A block may go on in the next places of a slab, if it has all of the place before: then bit 0 of the next joined word is 0, too.
  *
- * Whoever owns the Basicblocks of a joined block owns their bits of the joined word. A request clears these bits after its CAS on the
- * state word took the Basicblocks, and before it hands the block out; a free sets them before it releases the Basicblocks. */
+ * Whoever owns the Basicblocks of a joined block owns their bits of the joined words. A request clears these bits after its CAS on the
+ * state word took the Basicblocks, and before it hands the block out; a free sets them before it releases the Basicblocks, the last place
+ * first. */
 #ifndef XMC_JOINED_CL
 #define XMC_JOINED_CL
 #include "allocate.cl"
@@ -43,33 +43,35 @@ XMC_FN xmc_u32 xmc_joined_count(xmc_u64 joined, xmc_u32 bit) {
   return 1u + xmc_lowest32(~(~(xmc_u32)joined >> 1 >> bit));
 }
 
-/* Returns the id of the Superblock in the next row of a slab. (CPU devices do not rotate the rows of slabs: xmc_superblock_id.) */
-XMC_FN xmc_u32 xmc_joined_next(xmc_u32 id) {
-  return id + (xmc_superblock_id(0, 1u) - xmc_superblock_id(0, 0));
-}
+/* Return the id of the Superblock in the next row of a slab, and in the one before. (CPU devices do not rotate the rows of slabs:
+ * xmc_superblock_id.) */
+XMC_FN xmc_u32 xmc_joined_next(xmc_u32 id) { return id + xmc_superblock_id(0, 1u); }
+XMC_FN xmc_u32 xmc_joined_before(xmc_u32 id) { return id - xmc_superblock_id(0, 1u); }
 
-/* Returns 1 if Superblock `id`, of a class `cls`, continues the block that ends with the row before, else 0. */
-XMC_HOT_FN int xmc_joined_goes_on(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
+/* Returns how many Basicblocks of Superblock `id`, of a class `cls`, continue the block that ends with the row before. */
+XMC_HOT_FN xmc_u32 xmc_joined_further(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
   xmc_u64 word;
   if (!xmc_class_is_small(cls) || xmc_id_row(id) >= XMC_JOINED_ROW)
     return 0;
   word = xmc_load_relaxed64(xmc_joined_word(heap, id));
-  return xmc_word_class(word) == XMC_CLASS_NONE && !(word & 1u);
+  if (xmc_word_class(word) != XMC_CLASS_NONE)
+    return 0;
+  return (xmc_u32)word ? xmc_lowest32((xmc_u32)word) : 32u;
 }
 
 /* Returns how many Basicblocks the block has that begins with Basicblock `bit` of Superblock `id`, in all places; or 0. */
 XMC_HOT_FN xmc_u32 xmc_joined_length(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 bit) {
-  xmc_u32 count = xmc_joined_count(xmc_load_relaxed64(xmc_joined_word(heap, id)), bit);
-  for (; count; count += 32u) {
+  xmc_u32 count = xmc_joined_count(xmc_load_relaxed64(xmc_joined_word(heap, id)), bit), more = count;
+  while (more && ((bit + count) & 31u) == 0) {
     id = xmc_joined_next(id);
-    if (((bit + count) & 31u) != 0 || !xmc_joined_goes_on(heap, cls, id))
-      break;
+    more = xmc_joined_further(heap, cls, id);
+    count += more;
   }
   return count;
 }
 
-/* For a place in a page with joined blocks (xmc_find): returns the number of Basicblocks of the block that begins there, and gives *place
- * its class; or returns 0, and changes nothing. */
+/* For a place in a page with joined blocks (xmc_find): returns the number of Basicblocks of the block that begins there, 1 for a Basicblock
+ * by itself, also a free one, and gives *place its class; or returns 0, and changes nothing. */
 XMC_COLD_FN xmc_u32 xmc_joined_find(XMC_GLOBAL xmcHeap *heap, xmc_place *place) {
   xmc_u32 cls = place->cls - XMC_CLASS_JOINED, count;
   xmc_u64 word;
@@ -89,22 +91,29 @@ XMC_COLD_FN xmc_u32 xmc_joined_find(XMC_GLOBAL xmcHeap *heap, xmc_place *place) 
 XMC_COLD_FN xmc_u32 xmc_joined_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_place *place) {
   XMC_GLOBAL xmc_u64 *joined = xmc_joined_word(heap, place->id);
   xmc_u64 word;
-  xmc_u32 bits, id = place->id;
+  xmc_u32 count, bits, more, id = place->id;
   if (!xmc_joined_find(heap, place))
     return 0;
   do { /* again only if a free or request in the same Superblock changed the word meanwhile */
     word = xmc_load_relaxed64(joined);
-    bits = xmc_joined_count(word, place->bit);
-    bits = bits ? xmc_count_mask(bits) << place->bit : 0;
-    if (!(bits & (bits - 1u)))
+    count = xmc_joined_count(word, place->bit);
+    bits = count ? xmc_count_mask(count) << place->bit : 0;
+    if (count < 2u) /* LLVM makes a count of bits of a test of `bits`, which Oclgrind lacks */
       return bits;
   } while (xmc_cas_acq_rel64(joined, word, word | bits) != word);
-  while (bits >> 31) {
-    id = xmc_joined_next(id);
-    if (!xmc_joined_goes_on(heap, place->cls, id))
+  /* The block's end is found before anything is released, and what lies last is released first: behind a place that was released, another
+   * block may begin there and go on. */
+  count = 32u; /* Basicblocks in the last place */
+  while (bits >> 31 && count == 32u) {
+    more = xmc_joined_further(heap, place->cls, xmc_joined_next(id));
+    if (!more)
       break;
-    xmc_or_hint64(xmc_joined_word(heap, id), 0xffffffffu);
-    xmc_blocks_release(heap, me, xmc_words(heap), place->cls, id, 0xffffffffu, 32u);
+    id = xmc_joined_next(id);
+    count = more;
+  }
+  for (; id != place->id; id = xmc_joined_before(id), count = 32u) {
+    xmc_or_hint64(xmc_joined_word(heap, id), xmc_count_mask(count));
+    xmc_blocks_release(heap, me, xmc_words(heap), place->cls, id, xmc_count_mask(count), count);
   }
   return bits;
 }
@@ -169,25 +178,30 @@ XMC_FN XMC_GLOBAL char *xmc_page_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc
   return 0;
 }
 
-/* The same with `count` adjacent places of a parked slab, which become Superblocks of 32 Basicblocks, all of them in use. */
+/* The same by as many adjacent free places of a parked slab as hold `count` Basicblocks. Each becomes a Superblock; what the block does not
+ * need of the last one is parked, where the next search finds it. */
 XMC_FN XMC_GLOBAL char *xmc_places_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page, xmc_u32 count) {
-  xmc_u32 take = xmc_adjacent_claim(heap, xmc_slab_class(cls), xmc_slab_id(page),
-                                    xmc_count_mask(xmc_slab_blocks(cls) >> 5), count);
-  xmc_u32 first, id, i;
-  if (!take)
+  xmc_u32 row = xmc_adjacent_claim(heap, xmc_slab_class(cls), xmc_slab_id(page),
+                                   xmc_count_mask(xmc_slab_blocks(cls) >> 5), (count + 31u) >> 5);
+  xmc_u32 first, id, take, joined;
+  xmc_seat seat;
+  if (!row)
     return 0;
-  first = xmc_superblock_id(page, xmc_lowest32(take));
+  id = first = xmc_superblock_id(page, xmc_lowest32(row));
   xmc_joined_enter(heap, cls, first);
-  for (i = 0, id = first; i < count; i++, id = xmc_joined_next(id)) {
-    xmc_and_hint64(xmc_joined_word(heap, id), i ? ~(xmc_u64)0xffffffffu : ~(xmc_u64)0xfffffffeu);
-    xmc_store_relaxed64(xmc_word_of(heap, id), xmc_word_make(cls, 32u, 0));
+  xmc_seat_none(&seat);
+  seat.fifo = XMC_SEAT_PARKS;
+  for (; count; count -= xmc_popcount32(take), id = xmc_joined_next(id)) {
+    take = xmc_count_mask(count < 32u ? count : 32u);
+    joined = id == first ? take & ~1u : take;
+    xmc_and_hint64(xmc_joined_word(heap, id), ~(xmc_u64)joined);
+    xmc_superblock_start(heap, xmc_words(heap), cls, id, 32u, take, seat, xmc_scarce_near(heap));
   }
-  xmc_superblock_show(heap, first, XMC_SCARCE_ONCE);
   return xmc_block_address(heap, cls, first, 0);
 }
 
-/* Looks for `count` adjacent Basicblocks of the class in parked Superblocks or, if `where` is the class of its slabs, for as many places.
- * Returns them as a block, or 0. It looks at up to XMC_JOINED_LOOKS pages, from one on that the number of the search chooses; at half as
+/* Looks for `count` adjacent Basicblocks of the class in parked Superblocks or, if `where` is the class of its slabs, in free places of
+ * parked slabs. Returns them as a block, or 0. It looks at up to XMC_JOINED_LOOKS pages, from one on that the number of the search chooses; at half as
  * many each time that four searches in a row found nothing, but at two. joins: the header's field. */
 #define XMC_JOINED_LOOKS 256u
 #define XMC_JOINED_MISSES 28u /* so many are remembered */
@@ -208,19 +222,14 @@ XMC_HOT_FN XMC_GLOBAL char *xmc_joined_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 
   return block;
 }
 
-/* Returns 1 if a request of `size` bytes may get a joined block of `bytes`: one that wastes at most half of the request's size, and is
- * shorter than a page, as no Memoryblock is. */
-XMC_FN int xmc_joined_fits(xmc_u32 size, xmc_u32 bytes) {
-  return bytes - size <= size / 2u && bytes < XMC_PAGE_BYTES;
-}
-
-/* Returns a block of adjacent Basicblocks or places of a smaller class for a request that the last resort could not serve, or 0. GPUs'
- * heaps, which host calls may use, and unbuffered heaps have no joined blocks. */
+/* Returns a block of adjacent Basicblocks of a smaller class for a request that the last resort could not serve, or 0. It wastes at most
+ * half of the request's size, and is shorter than a page, as no Memoryblock is. GPUs' heaps, which host calls may use, and unbuffered heaps have no joined blocks. */
 XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   xmc_u32 pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES, cls = XMC_CLASSES, n = (xmc_u32)size, joins, bytes,
           count;
   XMC_GLOBAL char *block = 0;
-  if (size >= XMC_PAGE_BYTES || !xmc_fifos_count(xmc_heap_fifos(heap, XMC_ALL_CLASSES - 1u)))
+  if (size >= XMC_PAGE_BYTES || !xmc_fifos_count(xmc_heap_fifos(heap, XMC_ALL_CLASSES - 1u)) ||
+      heap->coalescing == XMC_COALESCE_COMPARTMENT || heap->joins == XMC_JOINS_NEVER)
     return 0;
   if (size <= XMC_MAX_CLASS_BYTES)
     cls = xmc_class_of(n);
@@ -235,10 +244,11 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, size_t 
   while (!block && --cls > 0) {
     bytes = xmc_class_bytes(cls);
     count = (n + bytes - 1u) / bytes;
-    if (count > 1u && count <= xmc_class_count(cls) && xmc_joined_fits(n, count * bytes))
+    if (count * bytes - n > n / 2u || count * bytes >= XMC_PAGE_BYTES)
+      continue; /* it would waste too much, or be as long as a Memoryblock */
+    if (count <= xmc_class_count(cls))
       block = xmc_joined_search(heap, cls, cls, count, joins);
-    count = (count + 31u) >> 5;
-    if (!block && xmc_class_is_small(cls) && xmc_joined_fits(n, 32u * count * bytes))
+    if (!block && xmc_class_is_small(cls))
       block = xmc_joined_search(heap, xmc_slab_class(cls), cls, count, joins);
   }
   count = block ? 0 : (joins & 31u) + 1u;

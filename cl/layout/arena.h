@@ -180,9 +180,8 @@ typedef uint64_t xmc_u64;
  *
  * back: how many pages before this one the run starts; place: the row of the run's (first) state word; blocks: how many
  * Basicblocks the run has, in a slab those of all its Superblocks, or 0 if it has joined blocks (calls/joined.cl); inverse: 2^32 /
- * bytes of a Basicblock, rounded up. Entries
- * of runs without Basicblocks, such as Memoryblocks, have the class only, and in further pages (XMC_CLASS_BODY) the run's first page in
- * place of `inverse`. */
+ * bytes of a Basicblock, rounded up. Entries of runs without Basicblocks, such as Memoryblocks, have the class only, and in further pages
+ * (XMC_CLASS_BODY) the run's first page in place of `inverse`. */
 #define XMC_MAP(cls, back, place, blocks) \
   ((xmc_u32)(cls) | (xmc_u32)(back) << 8 | (xmc_u32)(place) << 12 | (xmc_u32)(blocks) << 17)
 #define XMC_MAP_NONE \
@@ -260,7 +259,8 @@ typedef struct xmcHeap {
   xmc_u64 failed_bytes; /* in any heap; sum of failed requests of up to XMC_MAX_PAGES pages */
   xmc_u64 regions;      /* how many were made so far (regions/region.h) */
   xmc_u32 room_used;    /* GPUs: running mean of the pages in use (pages/room.cl) */
-  xmc_u32 joins; /* CPU devices: searches for Basicblocks to join, and misses in a row (calls/joined.cl) */
+#define XMC_JOINS_NEVER 0xffffffffu
+  xmc_u32 joins; /* searches for blocks to join, and misses in a row (calls/joined.cl); or XMC_JOINS_NEVER */
   /* These three never change. They stand last so that the fields before them kept their offsets. */
   xmc_u64 trace;         /* byte offset of the ring (ring.h); 0: the heap has none */
   xmc_u32 trace_records; /* a power of two; 0 without a ring */

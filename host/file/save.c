@@ -70,8 +70,10 @@ static cl_int fill_heap(xmc_heap heap, void *data) {
     status = XMC_FILE_DAMAGED;
   if (status == CL_SUCCESS && (heap->probe.simt || meta->debug) && xmc_walk_has_joined(meta))
     status = XMC_HEAP_MISMATCH;
-  if (status == CL_SUCCESS)
+  if (status == CL_SUCCESS) {
+    meta->joins = heap->initial.joins;
     status = xmc_arena_write(heap, NULL, 0, meta->data, meta);
+  }
   free(meta);
   return status;
 }

@@ -94,17 +94,17 @@ static int is_one_block(xmcHeap *meta, xmc_u32 id, xmc_u32 cls) {
 }
 
 /* Checks the joined word of a Superblock: each Basicblock that continues another is in use, as is the one before it, and each block is
- * shorter than a page. The first one continues another only if the block has the whole of this place of the slab and of the one before. */
+ * shorter than a page. Basicblock 0 continues a block of the place before only if that block has the whole of that place. */
 static void check_joined(xmc_checker *c, xmc_u32 id, xmc_u32 cls) {
   xmc_u64 word = *xmc_joined_word(c->meta, id), state = *xmc_word_of(c->meta, id);
   xmc_u32 joined = ~(xmc_u32)word, used = xmc_full_mask(xmc_word_count(state)) & ~xmc_word_free(state);
   xmc_u32 most = (XMC_PAGE_BYTES - 1u) / xmc_class_bytes(cls); /* Basicblocks of a block */
   xmc_u32 row = xmc_id_row(id);
-  if ((joined & 1u) && xmc_class_is_small(cls) && row > 0 && is_one_block(c->meta, id, cls) &&
+  if (used & 1u && xmc_class_is_small(cls) && row > 0 &&
       is_one_block(c->meta, xmc_superblock_id(xmc_id_page(id), row - 1u), cls))
-    joined = 0;
+    joined &= ~1u;
   if ((word | 0xffffffffu) != XMC_WORD_RETIRED || joined & ~(used & used << 1) ||
-      (most < 32u && xmc_run_starts(joined, most)))
+      (most < 32u && xmc_run_starts(joined, most)) || xmc_joined_length(c->meta, cls, id, 0) > most)
     xmc_report_problem(c, XMC_PROBLEM_STATE_WORD,
                        (xmc_u64)((char *)xmc_joined_word(c->meta, id) - (char *)c->meta),
                        "the joined word 0x%llx of Superblock %d, whose state word is 0x%llx, is impossible",
