@@ -287,6 +287,23 @@ static void places(void **state) {
   }
 }
 
+/* Requests get blocks of up to twice their size out of free places, which are no joined blocks. */
+static void larger_places(void **state) {
+  uint32_t k;
+  (void)state;
+  open_heap(2u << 20, CORE_SLOTS_DEFAULT);
+  fill(64);
+  free_places(64, 1, 8);
+  k = fill(48);
+  assert_in_range(k, (all.heap->pages - 2u) * 7u * 32u, all.heap->pages * 7u * 32u);
+  assert_int_equal(all.joined, 0);
+  assert_int_equal(all.block[all.count - 1u].usable, 64);
+  assert_int_equal(joined_basicblocks(&all.block[all.count - 1u]), 0);
+  intact();
+  is_listed_right();
+  free_all();
+}
+
 /* A heap with one joined block of three times 512 bytes, *b */
 static void one_joined(owned **b) {
   open_heap(2u << 20, CORE_SLOTS_DEFAULT);
@@ -738,13 +755,11 @@ static void random_schedules(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(places),         cmocka_unit_test(larger_requests),
-      cmocka_unit_test(bounds),         cmocka_unit_test(bad_frees),
-      cmocka_unit_test(reallocs),       cmocka_unit_test(forged),
-      cmocka_unit_test(stale_entries),  cmocka_unit_test(stale_joined),
-      cmocka_unit_test(a_second_life),  cmocka_unit_test(two_requests),
-      cmocka_unit_test(tails),          cmocka_unit_test(two_frees),
-      cmocka_unit_test(behind_its_end), cmocka_unit_test(random_schedules),
+      cmocka_unit_test(places),        cmocka_unit_test(larger_requests), cmocka_unit_test(bounds),
+      cmocka_unit_test(bad_frees),     cmocka_unit_test(reallocs),        cmocka_unit_test(forged),
+      cmocka_unit_test(stale_entries), cmocka_unit_test(stale_joined),    cmocka_unit_test(a_second_life),
+      cmocka_unit_test(two_requests),  cmocka_unit_test(tails),           cmocka_unit_test(two_frees),
+      cmocka_unit_test(larger_places), cmocka_unit_test(behind_its_end),  cmocka_unit_test(random_schedules),
   };
   return run_named(tests, argc, argv);
 }

@@ -188,7 +188,8 @@ XMC_FN XMC_GLOBAL char *xmc_places_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, x
   if (!row)
     return 0;
   id = first = xmc_superblock_id(page, xmc_lowest32(row));
-  xmc_joined_enter(heap, cls, first);
+  if (count > 1u)
+    xmc_joined_enter(heap, cls, first);
   xmc_seat_none(&seat);
   seat.fifo = XMC_SEAT_PARKS;
   for (; count; count -= xmc_popcount32(take), id = xmc_joined_next(id)) {
@@ -201,8 +202,8 @@ XMC_FN XMC_GLOBAL char *xmc_places_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, x
 }
 
 /* Looks for `count` adjacent Basicblocks of the class in parked Superblocks or, if `where` is the class of its slabs, in free places of
- * parked slabs. Returns them as a block, or 0. It looks at up to XMC_JOINED_LOOKS pages, from one on that the number of the search chooses; at half as
- * many each time that four searches in a row found nothing, but at two. joins: the header's field. */
+ * parked slabs. Returns them as a block, or 0. It looks at up to XMC_JOINED_LOOKS pages, from one on that the number of the search chooses;
+ * at half as many each time that four searches in a row found nothing, but at two. joins: the header's field. */
 #define XMC_JOINED_LOOKS 256u
 #define XMC_JOINED_MISSES 28u /* so many are remembered */
 XMC_HOT_FN XMC_GLOBAL char *xmc_joined_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 where, xmc_u32 cls,
@@ -222,26 +223,29 @@ XMC_HOT_FN XMC_GLOBAL char *xmc_joined_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 
   return block;
 }
 
-/* Returns a block of adjacent Basicblocks of a smaller class for a request that the last resort could not serve, or 0. It wastes at most
- * half of the request's size, and is shorter than a page, as no Memoryblock is. GPUs' heaps, which host calls may use, and unbuffered heaps have no joined blocks. */
+/* Returns a block for a request that the last resort could not serve, or 0: adjacent Basicblocks of a smaller class, which waste at most
+ * half of the request's size and are shorter than a page, as no Memoryblock is; or one of a larger class, in a free place of its slabs.
+ * Heaps that a GPU uses, of which host calls may allocate, heaps that may have compartments, and unbuffered ones get none. */
 XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   xmc_u32 pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES, cls = XMC_CLASSES, n = (xmc_u32)size, joins, bytes,
-          count;
+          count, at, end;
   XMC_GLOBAL char *block = 0;
   if (size >= XMC_PAGE_BYTES || !xmc_fifos_count(xmc_heap_fifos(heap, XMC_ALL_CLASSES - 1u)) ||
       heap->coalescing == XMC_COALESCE_COMPARTMENT || heap->joins == XMC_JOINS_NEVER)
     return 0;
   if (size <= XMC_MAX_CLASS_BYTES)
     cls = xmc_class_of(n);
-  if (cls < 2u) /* class 0 has no joined words */
-    return 0;
-  /* Most full heaps have nothing parked of any smaller class. */
-  if (xmc_bitmap_find(heap, XMC_PARKED, pages, cls * pages) == XMC_NONE &&
+  /* Most full heaps have nothing parked of any smaller class, and no slabs. */
+  if ((cls < 2u || xmc_bitmap_find(heap, XMC_PARKED, pages, cls * pages) == XMC_NONE) &&
       xmc_bitmap_find(heap, XMC_PARKED, xmc_slab_class(1u) * pages,
                       xmc_slab_class(XMC_SMALL_CLASSES) * pages) == XMC_NONE)
     return 0;
   joins = xmc_load_relaxed32(&heap->joins); /* its lower 5 bits: how many searches in a row found nothing */
-  while (!block && --cls > 0) {
+  end = xmc_search_end(cls, XMC_SEARCH_LAST);
+  for (at = cls + 1u; !block && at < end && xmc_class_is_small(at); at++)
+    block = xmc_joined_search(heap, xmc_slab_class(at), at, 1u, joins);
+  while (!block && cls > 1u) { /* class 0 has no joined words */
+    cls--;
     bytes = xmc_class_bytes(cls);
     count = (n + bytes - 1u) / bytes;
     if (count * bytes - n > n / 2u || count * bytes >= XMC_PAGE_BYTES)
