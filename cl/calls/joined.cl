@@ -231,7 +231,10 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, size_t 
           count, at, end;
   XMC_GLOBAL char *block = 0;
   if (size >= XMC_PAGE_BYTES || !xmc_fifos_count(xmc_heap_fifos(heap, XMC_ALL_CLASSES - 1u)) ||
-      heap->coalescing == XMC_COALESCE_COMPARTMENT || heap->joins == XMC_JOINS_NEVER)
+      heap->coalescing == XMC_COALESCE_COMPARTMENT)
+    return 0;
+  joins = xmc_load_relaxed32(&heap->joins); /* its lower 5 bits: how many searches in a row found nothing */
+  if (joins == XMC_JOINS_NEVER)
     return 0;
   if (size <= XMC_MAX_CLASS_BYTES)
     cls = xmc_class_of(n);
@@ -240,7 +243,6 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, size_t 
       xmc_bitmap_find(heap, XMC_PARKED, xmc_slab_class(1u) * pages,
                       xmc_slab_class(XMC_SMALL_CLASSES) * pages) == XMC_NONE)
     return 0;
-  joins = xmc_load_relaxed32(&heap->joins); /* its lower 5 bits: how many searches in a row found nothing */
   end = xmc_search_end(cls, XMC_SEARCH_LAST);
   for (at = cls + 1u; !block && at < end && xmc_class_is_small(at); at++)
     block = xmc_joined_search(heap, xmc_slab_class(at), at, 1u, joins);
