@@ -68,7 +68,10 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_any_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
 #if !XMC_SIMT
 /* Serves a request of a size class that the active Superblock could not serve, from the start. Counts a failure. */
 XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
-  XMC_GLOBAL char *block = xmc_small_malloc(heap, me, xmc_class_of((xmc_u32)size), (xmc_u32)size);
+  XMC_GLOBAL char *block;
+  if (size - 1u >= XMC_MAX_CLASS_BYTES) /* never so, but GCC 14 warns without this */
+    return 0;
+  block = xmc_small_malloc(heap, me, xmc_class_of((xmc_u32)size), (xmc_u32)size);
   if (!block && xmc_heap_is_ours(heap)) {
     if (XMC_JOINS)
       block = xmc_joined_malloc(heap, size);
@@ -82,7 +85,7 @@ XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
  * rest, because it then needs few registers. */
 XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_sized(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
   XMC_GLOBAL char *block;
-  if (!heap)
+  if (!heap || size - 1u >= XMC_MAX_CLASS_BYTES) /* the size is never so, but GCC 14 warns without this */
     return 0;
   block = xmc_seat_malloc(heap, me, xmc_class_of((xmc_u32)size));
   return block ? block : xmc_malloc_rest(heap, me, id, size);
