@@ -67,28 +67,27 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_any_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
 
 #if !XMC_SIMT
 /* Serves a request of a size class that the active Superblock could not serve, from the start. Counts a failure. */
-XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
-  XMC_GLOBAL char *block;
-  if (size - 1u >= XMC_MAX_CLASS_BYTES) /* never so, but GCC 14 warns without this */
-    return 0;
-  block = xmc_small_malloc(heap, me, xmc_class_of((xmc_u32)size), (xmc_u32)size);
-  if (!block && xmc_heap_is_ours(heap)) {
-    if (XMC_JOINS)
-      block = xmc_joined_malloc(heap, size);
-    if (!block)
-      xmc_count_failure_of(heap, size, id);
-  }
+XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, xmc_u32 cls,
+                                            size_t size) {
+  XMC_GLOBAL char *block = xmc_small_malloc(heap, me, cls, (xmc_u32)size);
+  if (block || !xmc_heap_is_ours(heap))
+    return block;
+  if (XMC_JOINS)
+    block = xmc_joined_malloc(heap, size);
+  if (!block)
+    xmc_count_failure_of(heap, size, id);
   return block;
 }
 
 /* Serves a request of a size class. The active Superblock serves most requests; the code for that is a function of its own, without the
  * rest, because it then needs few registers. */
 XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_sized(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id, size_t size) {
+  xmc_u32 cls = xmc_class_of((xmc_u32)size);
   XMC_GLOBAL char *block;
   if (!heap || size - 1u >= XMC_MAX_CLASS_BYTES) /* the size is never so, but GCC 14 warns without this */
     return 0;
-  block = xmc_seat_malloc(heap, me, xmc_class_of((xmc_u32)size));
-  return block ? block : xmc_malloc_rest(heap, me, id, size);
+  block = xmc_seat_malloc(heap, me, cls);
+  return block ? block : xmc_malloc_rest(heap, me, id, cls, size);
 }
 
 /* Serves a request of another size. Counts a failure. */

@@ -487,19 +487,24 @@ static void refill(uint32_t size) {
 static owned late;
 static uint32_t large_of(uint32_t small) { return small * 3u - 20u; }
 
-/* Runs run(0, &small) up to its step of this number, run(1, &small) to its end, and then the rest of the first; then all is freed. Returns
- * 1 if the first one's request for `late` was granted. */
-static uint32_t beside(uint32_t step, void (*run)(int number, void *data), uint32_t small) {
+/* Runs run(0, data) up to its step of this number, run(1, data) to its end, and then the rest of the first. */
+static void schedule_two(uint32_t step, void (*run)(int number, void *data), void *data) {
   static uint8_t choices[1 << 20];
   schedule s = {0};
-  uint32_t served;
   memset(choices, 0, sizeof choices);
   choices[step] = 1;
   s.choices = choices;
   s.choice_count = sizeof choices;
   s.stop_thread = -1;
+  schedule_run(&s, 2, run, data);
+  assert_false(s.hung);
+}
+
+/* The same with &small as data; then all is freed. Returns 1 if the first one's request for `late` was granted. */
+static uint32_t beside(uint32_t step, void (*run)(int number, void *data), uint32_t small) {
+  uint32_t served;
   memset(&late, 0, sizeof late);
-  schedule_run(&s, 2, run, &small);
+  schedule_two(step, run, &small);
   intact();
   served = late.block != NULL;
   if (served)
@@ -563,13 +568,11 @@ static void free_twice(int number, void *data) {
 
 /* Two threads free the same block, the second one at each step of the first: one of the frees is good, and nothing else changes. */
 static void two_frees(void **state) {
-  static uint8_t choices[1 << 16];
   static const uint32_t sizes[] = {8000, 1500};
   uint32_t step, i;
   (void)state;
   for (i = 0; i < 2; i++)
     for (step = 0; step < 60; step++) {
-      schedule s = {0};
       owned b;
       open_heap(1u << 19, 1u);
       fill(i ? 512 : 128);
@@ -580,13 +583,7 @@ static void two_frees(void **state) {
       assert_true(get(&b, sizes[i]) && all.joined == 1);
       mark(&b, 1, 0);
       twice = b.block;
-      memset(choices, 0, sizeof choices);
-      choices[step] = 1;
-      s.choices = choices;
-      s.choice_count = sizeof choices;
-      s.stop_thread = -1;
-      schedule_run(&s, 2, free_twice, NULL);
-      assert_false(s.hung);
+      schedule_two(step, free_twice, NULL);
       intact();
       is_listed_right();
       assert_int_equal(all.heap->double_frees + all.heap->invalid_frees, 1);
@@ -605,25 +602,17 @@ static void free_or_get(int number, void *data) {
 
 /* A block of two places is freed, of which the second one is the first of another thread's block as soon as it is free. */
 static void behind_its_end(void **state) {
-  static uint8_t choices[1 << 16];
   uint32_t step, served = 0;
   (void)state;
   for (step = 0; step < 120; step++) {
-    schedule s = {0};
     open_heap(1u << 19, 1u);
     fill(128);
     free_places(128, 1, 4);
     while (get(&all.block[all.count], 8192))
       all.count++;
     all.count--;
-    memset(choices, 0, sizeof choices);
-    choices[step] = 1;
-    s.choices = choices;
-    s.choice_count = sizeof choices;
-    s.stop_thread = -1;
     memset(&late, 0, sizeof late);
-    schedule_run(&s, 2, free_or_get, NULL);
-    assert_false(s.hung);
+    schedule_two(step, free_or_get, NULL);
     if (late.block) {
       served++;
       assert_int_equal(xmcUsableSize(all.heap, late.block), late.usable);
@@ -749,7 +738,6 @@ static void random_schedules(void **state) {
     wide += all.wide;
     free_all();
   }
-  printf("%u joined, %u of several places\n", joined, wide);
   assert_true(joined > 25000 && wide > 1000);
 }
 

@@ -70,8 +70,8 @@ XMC_HOT_FN xmc_u32 xmc_joined_length(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_
   return count;
 }
 
-/* For a place in a page with joined blocks (xmc_find): returns the number of Basicblocks of the block that begins there, 1 for a Basicblock
- * by itself, also a free one, and gives *place its class; or returns 0, and changes nothing. */
+/* *place is what xmc_find, which returned 0, says of a pointer. If a block begins there, in a page with joined blocks, returns the number of
+ * its Basicblocks, 1 for a Basicblock by itself, also a free one, and gives *place its class; else returns 0, and changes nothing. */
 XMC_COLD_FN xmc_u32 xmc_joined_find(XMC_GLOBAL xmcHeap *heap, xmc_place *place) {
   xmc_u32 cls = place->cls - XMC_CLASS_JOINED, count;
   xmc_u64 word;
@@ -224,7 +224,8 @@ XMC_HOT_FN XMC_GLOBAL char *xmc_joined_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 
 }
 
 /* Returns a block for a request that the last resort could not serve, or 0: adjacent Basicblocks of a smaller class, which waste at most
- * half of the request's size and are shorter than a page, as no Memoryblock is; or one of a larger class, in a free place of its slabs.
+ * half of the request's size and are shorter than a page, as no Memoryblock is; or one of a class of up to twice the size, in a
+ * free place of its slabs.
  * Heaps that a GPU uses, of which host calls may allocate, heaps that may have compartments, and unbuffered ones get none. */
 XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   xmc_u32 pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES, cls = XMC_CLASSES, n = (xmc_u32)size, joins, bytes,
@@ -238,7 +239,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, size_t 
     return 0;
   if (size <= XMC_MAX_CLASS_BYTES)
     cls = xmc_class_of(n);
-  /* Most full heaps have nothing parked of any smaller class, and no slabs. */
+  /* Most full heaps have nothing parked of any smaller class, and no parked slab. */
   if ((cls < 2u || xmc_bitmap_find(heap, XMC_PARKED, pages, cls * pages) == XMC_NONE) &&
       xmc_bitmap_find(heap, XMC_PARKED, xmc_slab_class(1u) * pages,
                       xmc_slab_class(XMC_SMALL_CLASSES) * pages) == XMC_NONE)

@@ -109,7 +109,7 @@ static cl_int xmc_create(xmc_heap heap, size_t bytes, int device_number, const x
                  : xmc_plan(&heap->probe, &heap->settings, bytes, &heap->initial);
   if (status != CL_SUCCESS)
     return status;
-  heap->initial.joins = heap->probe.simt ? XMC_JOINS_NEVER : 0; /* for host calls */
+  heap->initial.joins = heap->probe.simt ? XMC_JOINS_NEVER : 0; /* their kernels free no joined block */
   if (!image)
     heap->header = heap->initial;
   xmc_write_options(&heap->probe, &heap->settings, heap->options);
