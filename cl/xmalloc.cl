@@ -72,8 +72,7 @@ XMC_HOT_FN XMC_GLOBAL char *xmc_malloc_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me
   XMC_GLOBAL char *block = xmc_small_malloc(heap, me, cls, (xmc_u32)size);
   if (block || !xmc_heap_is_ours(heap))
     return block;
-  if (XMC_JOINS)
-    block = xmc_joined_malloc(heap, size);
+  block = XMC_JOINS ? xmc_joined_malloc(heap, size) : 0;
   if (!block)
     xmc_count_failure_of(heap, size, id);
   return block;
