@@ -116,15 +116,13 @@ XMC_REST_FN XMC_GLOBAL char *xmc_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   XMC_GLOBAL char *block = 0;
 #if XMC_SIMT
   xmc_u32 cls;
-  int small = size - 1u < XMC_MAX_CLASS_BYTES;
   XMC_OWN(heap);
-  if (heap && small) {
+  if (heap && size - 1u < XMC_MAX_CLASS_BYTES) {
     cls = xmc_class_of((xmc_u32)size);
     block = xmc_small_malloc(heap, xmc_caller(), cls, (xmc_u32)size);
   }
-  /* If `small` is set the size is not 0; testing `small` first means that `size` need not stay in a register. */
-  if (!block && (small || size > 0) && xmc_heap_is_ours(heap)) {
-    if (!small)
+  if (!block && size > 0 && xmc_heap_is_ours(heap)) {
+    if (size > XMC_MAX_CLASS_BYTES)
       block = xmc_pages_malloc(heap, xmc_caller(), size, 1);
     if (!block)
       xmc_count_failure(heap, size);
