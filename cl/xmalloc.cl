@@ -36,18 +36,16 @@
 #define xmcAlignedAlloc xmc_plain_aligned_alloc
 #endif
 
+#if !XMC_COMPARTMENTS
 /* Returns a block of class cls for 0 < size <= XMC_MAX_CLASS_BYTES, or NULL, a failure that the caller must count. It reads the view
  * itself: a view passed to a called function would be written to the stack and read back in other pieces, for which CPUs wait. */
 XMC_FN XMC_GLOBAL char *xmc_small_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 size) {
   xmc_view view;
-  xmc_view_read(heap, cls, &view);
-#if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT
-  if (size <= XMC_MAX_COMPARTMENT_BYTES)
-    return xmc_compartment_malloc(heap, me, size);
-#endif
   (void)size;
+  xmc_view_read(heap, cls, &view);
   return xmc_class_malloc(heap, me, view, cls);
 }
+#endif
 
 /* Returns a block of any size; NULL for size 0 or another kind of heap; NULL if there is no room, a failure that the caller must count:
  * that needs the work-item's id, for which only public calls ask, since PoCL would inline this function if it did (platform.h). */
@@ -109,12 +107,15 @@ XMC_SCALAR_FN XMC_GLOBAL char *xmc_malloc_scalar(XMC_GLOBAL xmcHeap *heap, xmc_u
                                                  size_t size) {
   return xmc_malloc_alone(heap, me, id, size);
 }
-#endif
 
-/* All of xmcMalloc, on every device */
+/* All of xmcMalloc */
+XMC_REST_FN XMC_GLOBAL char *xmc_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
+  return xmc_malloc_scalar(heap, xmc_caller(), xmc_work_item(), size);
+}
+#else
+/* The same where lanes run in lock step */
 XMC_REST_FN XMC_GLOBAL char *xmc_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   XMC_GLOBAL char *block = 0;
-#if XMC_SIMT
   xmc_u32 cls;
   XMC_OWN(heap);
   if (heap && size - 1u < XMC_MAX_CLASS_BYTES) {
@@ -127,11 +128,9 @@ XMC_REST_FN XMC_GLOBAL char *xmc_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
     if (!block)
       xmc_count_failure(heap, size);
   }
-#else
-  block = xmc_malloc_scalar(heap, xmc_caller(), xmc_work_item(), size);
-#endif
   return block;
 }
+#endif
 
 /* Allocates `size` bytes, not initialised, at a multiple of 16 bytes. Returns the block. Returns NULL for size 0, which is no failure,
  * and NULL if no room is left or `size` is larger than the heap, which is counted (failed_requests in xmc_heap_stats). Convergence: any

@@ -41,7 +41,9 @@ XMC_FN xmc_u64 xmc_compartment_find(XMC_GLOBAL xmcHeap *heap, xmc_place place, X
              : 0;
 }
 
-#if XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT
+/* 1 in programs whose mallocs make compartments */
+#define XMC_COMPARTMENTS (XMC_SIMT && XMC_COALESCING == XMC_COALESCE_COMPARTMENT)
+#if XMC_COMPARTMENTS
 /* Returns a compartment or a block for each lane that calls, or NULL. Any lanes: those that call together share a block. */
 XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 size) {
   xmc_lanes group = xmc_lanes_matching(xmc_lane_key(heap, 0)), rest;
@@ -87,6 +89,14 @@ XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
   xmc_store_relaxed64((XMC_GLOBAL xmc_u64 *)block - 1,
                       xmc_compartment_header(offset, before, mine - XMC_COMPARTMENT_HEADER_BYTES));
   return block;
+}
+/* Returns a block of class cls for 0 < size <= XMC_MAX_CLASS_BYTES, or a compartment if `size` is not too large for one; or NULL, a failure
+ * that the caller must count. */
+XMC_FN XMC_GLOBAL char *xmc_small_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 size) {
+  xmc_view view;
+  xmc_view_read(heap, cls, &view);
+  return size <= XMC_MAX_COMPARTMENT_BYTES ? xmc_compartment_malloc(heap, me, size)
+                                           : xmc_class_malloc(heap, me, view, cls);
 }
 #endif
 

@@ -105,6 +105,18 @@ XMC_FN xmc_u64 xmc_room_take(XMC_GLOBAL xmc_u64 *room, xmc_u32 tag, xmc_u32 n) {
   return old;
 }
 #endif
+/* The same. On GPUs, except in debug builds, it takes units only if `ask` is not 0, and returns 0 otherwise. */
+#if XMC_SIMT && !XMC_DEBUG
+XMC_FN xmc_u64 xmc_room_take_if(int ask, XMC_GLOBAL xmc_u64 *room, xmc_u32 tag, xmc_u32 n) {
+  (void)tag;
+  return xmc_add_hint64_if(ask, room, 0u - (xmc_u64)n);
+}
+#else
+XMC_FN xmc_u64 xmc_room_take_if(int ask, XMC_GLOBAL xmc_u64 *room, xmc_u32 tag, xmc_u32 n) {
+  (void)ask;
+  return xmc_room_take(room, tag, n);
+}
+#endif
 
 XMC_FN xmc_unit xmc_page_unit(xmc_u32 page) { return (xmc_unit)page * XMC_PAGE_UNITS; }
 XMC_FN XMC_GLOBAL char *xmc_unit_address(XMC_GLOBAL xmcHeap *heap, xmc_unit place) {

@@ -27,12 +27,7 @@ XMC_FN xmc_unit xmc_region_try(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_map_vie
   if (!xmc_link_is_of(word, region) || current >= present - 1u) /* a chunk has two pages or more */
     return XMC_REGION_AGAIN;
   room = xmc_room_at(heap, (xmc_u32)view.map, (xmc_u32)(view.map >> 32), current);
-#if XMC_SIMT && !XMC_DEBUG
-  word = xmc_add_hint64_if(ask, room, 0u - (xmc_u64)n);
-#else
-  (void)ask;
-  word = xmc_room_take(room, tag, n);
-#endif
+  word = xmc_room_take_if(ask, room, tag, n);
   place = xmc_room_place(word, tag, present, current, n);
   *first = place == XMC_REGION_AGAIN ? (xmc_u32)xmc_room_had(word)
            : XMC_SIMT                ? (xmc_u32)xmc_room_passed(word, n)

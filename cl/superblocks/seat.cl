@@ -38,14 +38,14 @@ XMC_FN void xmc_seat_read_ring(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
 }
 XMC_FN void xmc_seat_read(XMC_GLOBAL xmcHeap *heap, xmc_seat *seat) {
   XMC_GLOBAL xmc_fifo *fifo = xmc_fifo_number(heap, seat->fifo);
-#if XMC_SIMT
   xmc_u32 spare;
-  xmc_seat_read_ring(heap, seat);
-  xmc_load_row_fast(&fifo->active, &seat->active, &seat->hint, &spare);
-#else /* each load costs time, so the rest is read only where it is needed */
-  seat->head = seat->used = seat->hint = 0;
-  seat->active = xmc_load_relaxed64(&fifo->active);
-#endif
+  if (XMC_SIMT) {
+    xmc_seat_read_ring(heap, seat);
+    xmc_load_row_fast(&fifo->active, &seat->active, &seat->hint, &spare);
+  } else { /* each load costs time, so the rest is read only where it is needed */
+    seat->head = seat->used = seat->hint = 0;
+    seat->active = xmc_load_relaxed64(&fifo->active);
+  }
 }
 /* The same for a claim of `want` blocks of the class; own: xmc_own_slots. The hint is the slot's own one, if it has one; but claims of
  * less than 32 blocks of a small class use the FIFO's hint, so that they take places of a slab which many slots use. */
