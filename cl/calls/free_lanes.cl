@@ -6,12 +6,56 @@
 #include "give_back.cl"
 
 #if XMC_SIMT && XMC_COALESCING != XMC_COALESCE_NONE
+/* Returns 1 if it is worth trying whether `lanes` lanes, whose blocks are the `bits` of a Superblock, free all its blocks. Of a small class
+ * this is tried for 32 blocks only. Fewer are all blocks only in a slab's last Superblock, and where lanes free different sizes most of these CAS
+ * failed, which made the chain of accesses half as long again (tests/test_steps.c). */
+XMC_FN int xmc_may_be_all(xmc_u32 cls, xmc_u32 bits, xmc_u32 lanes) {
+  return lanes >= (xmc_class_is_small(cls) ? 32u : 8u) && lanes <= 32u &&
+         bits == 0xffffffffu >> (32u - lanes);
+}
+
+/* Releases `bits`, which may be all blocks of the Superblock at `place`, whose word is `used` then, if they are, by a CAS and a fetch-or.
+ * If these are all blocks of a Superblock that is not listed, the CAS retires it, and its memory is given back with this release. The
+ * fetch-or is issued at once, behind the same fence. If the CAS failed, the fetch-or is the release; else it changes nothing, because a
+ * retired word has these bits set. Returns 0 if the CAS found `used`. *old is what the fetch-or found, and the rest what the caller's
+ * slot has for the class. */
+XMC_PART_FN xmc_u32 xmc_release_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place,
+                                      xmc_u32 bits, xmc_u64 used, xmc_u64 *old, xmc_u32 *fifo, xmc_u32 *hint,
+                                      xmc_u32 *own, xmc_u64 *active) {
+  xmc_u64 was = xmc_cas_release64_fast(xmc_word_at(heap, words, place.id), used, XMC_WORD_RETIRED), fifos;
+  xmc_u32 partly;
+  *old = xmc_or_hint64_fast(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
+  fifos = xmc_fixed_fifos(heap, place.cls);
+  *fifo = xmc_fifos_first(fifos) + xmc_slot_hint(me, xmc_fifos_count(fifos));
+  *own = xmc_fifos_own(fifos);
+  xmc_load_row_fast(&xmc_fifo_number(heap, *fifo)->active, active, hint, &partly);
+  if (!xmc_fifos_count(fifos)) {
+    *fifo = XMC_NONE;
+    *active = partly = 0;
+  }
+  /* `partly` is less than 2^31 and adds nothing, but makes the result depend on the FIFO's row: otherwise ptxas waits for the CAS before
+   * it issues the load of that row. */
+  return (xmc_u32)was | ((xmc_u32)(was >> 32) ^ ((xmc_u32)(used >> 32) | partly >> 31));
+}
+
+/* Releases `bits` of the Superblock at `place` for `lanes` lanes, and does what follows. */
 #if XMC_NO_YIELDS
-/* Does what follows the release, for the first lane. If `other`, the fetch-or was the release and found the word `found`. Else the CAS
- * was, and `due`, if it is not XMC_NONE, must be settled, of the class cls with the word `word`. */
-XMC_PART_FN void xmc_class_free_end(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place,
-                                    xmc_u32 bits, xmc_u32 lanes, xmc_u32 other, xmc_u64 found, xmc_u32 cls,
-                                    xmc_u32 due, xmc_u64 word) {
+XMC_PART_FN void xmc_class_free_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place,
+                                      xmc_u32 bits, xmc_u32 lanes) {
+  xmc_u64 old, used, active, word = 0, found = 0;
+  xmc_u32 fifo, hint, own, other = 1, due = XMC_NONE, cls = place.cls; /* what must be settled in the end */
+  if (xmc_may_be_all(place.cls, bits, lanes)) {
+    used = xmc_word_make(place.cls, lanes, 0);
+    other = xmc_release_whole(heap, me, words, place, bits, used, &old, &fifo, &hint, &own, &active);
+    other = XMC_NO_YIELD(other | ((old & XMC_WORD_LISTED) == 0)); /* this waits for the fetch-or, too */
+    if (!other)
+      due = XMC_HIDDEN(
+          xmc_superblock_released(heap, me, words, &cls, place.id, used, fifo, hint, own, active, &word));
+    else
+      found = XMC_HIDDEN(old);
+  } else {
+    found = xmc_or_release64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
+  }
   if (other && !xmc_release_is_all(heap, place.cls, bits, lanes, found)) {
     XMC_AFRESH64(heap);
     XMC_AFRESH(place.id);
@@ -23,65 +67,14 @@ XMC_PART_FN void xmc_class_free_end(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
   if (due != XMC_NONE)
     xmc_settle(heap, me, words, XMC_HIDDEN(cls), due, XMC_HIDDEN(word));
 }
-#endif
-
-/* Returns 1 if it is worth trying whether `lanes` lanes, whose blocks are the `bits` of a Superblock, free all its blocks. Of a small class
- * this is tried for 32 blocks only. Fewer are all blocks only in a slab's last Superblock, and where lanes free different sizes most of these CAS
- * failed, which made the chain of accesses half as long again (tests/test_steps.c). */
-XMC_FN int xmc_may_be_all(xmc_u32 cls, xmc_u32 bits, xmc_u32 lanes) {
-  return lanes >= (xmc_class_is_small(cls) ? 32u : 8u) && lanes <= 32u &&
-         bits == 0xffffffffu >> (32u - lanes);
-}
-
-/* Frees the Basicblock that begins at `place`. Any lanes may call it: those whose blocks have the same state word form a group, and the
- * group's first lane releases for all. */
-XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place) {
-  xmc_u32 bits = 1u << place.bit, lanes;
-  xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_word_at(heap, words, place.id)));
-  xmc_u64 old, was, used, fifos, active;
-  xmc_u32 fifo, hint, own, partly, other;
-#if XMC_NO_YIELDS /* what must be settled in the end: its id, class and word */
-  xmc_u32 due = XMC_NONE, cls = place.cls;
-  xmc_u64 word = 0, found = 0;
-  other = 1;
-#endif
-  lanes = xmc_lanes_count(group);
-  if (lanes > 1u) {
-    xmc_lanes_sync(group); /* so that the first lane releases what each lane wrote */
-    bits = xmc_lanes_or32(group, bits);
-  }
-  if (xmc_lanes_below(group) > 0)
-    return;
-  if (xmc_may_be_all(place.cls, bits, lanes)) {
-    /* If these are all blocks of a Superblock that is not listed, the CAS retires it, and its memory is given back with this release.
-     * The fetch-or is issued at once, behind the same fence. If the CAS failed, the fetch-or is the release; else it changes nothing,
-     * because a retired word has these bits set. */
-    used = xmc_word_make(place.cls, lanes, 0);
-    was = xmc_cas_release64_fast(xmc_word_at(heap, words, place.id), used, XMC_WORD_RETIRED);
-    old = xmc_or_hint64_fast(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
-    fifos = xmc_fixed_fifos(heap, place.cls);
-    fifo = xmc_fifos_first(fifos) + xmc_slot_hint(me, xmc_fifos_count(fifos));
-    own = xmc_fifos_own(fifos);
-    xmc_load_row_fast(&xmc_fifo_number(heap, fifo)->active, &active, &hint, &partly);
-    if (!xmc_fifos_count(fifos)) {
-      fifo = XMC_NONE;
-      active = partly = 0;
-    }
-    /* `other` is not 0 if the CAS found another word. `partly` is less than 2^31 and adds nothing, but makes the test depend on the
-     * FIFO's row: otherwise ptxas waits for the CAS before it issues the load of that row. */
-    other = (xmc_u32)was | ((xmc_u32)(was >> 32) ^ ((xmc_u32)(used >> 32) | partly >> 31));
-#if XMC_NO_YIELDS
-    other = XMC_NO_YIELD(other | ((old & XMC_WORD_LISTED) == 0)); /* this waits for the fetch-or, too */
-    if (!other)
-      due = XMC_HIDDEN(
-          xmc_superblock_released(heap, me, words, &cls, place.id, used, fifo, hint, own, active, &word));
-    else
-      found = XMC_HIDDEN(old);
-  } else {
-    found = xmc_or_release64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
-  }
-  xmc_class_free_end(heap, me, words, place, bits, lanes, other, found, cls, due, word);
 #else
+XMC_PART_FN void xmc_class_free_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place,
+                                      xmc_u32 bits, xmc_u32 lanes) {
+  xmc_u64 old, used, active;
+  xmc_u32 fifo, hint, own, other;
+  if (xmc_may_be_all(place.cls, bits, lanes)) {
+    used = xmc_word_make(place.cls, lanes, 0);
+    other = xmc_release_whole(heap, me, words, place, bits, used, &old, &fifo, &hint, &own, &active);
     if (!other && (old & XMC_WORD_LISTED)) { /* this waits for the fetch-or, too */
       xmc_superblock_settled(heap, me, words, place.cls, place.id, used, fifo, hint, own, active);
       return;
@@ -91,7 +84,21 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
   }
   if (!xmc_release_is_all(heap, place.cls, bits, lanes, old))
     xmc_blocks_settled(heap, me, words, place.cls, place.id, bits, lanes, old);
+}
 #endif
+
+/* Frees the Basicblock that begins at `place`. Any lanes may call it: those whose blocks have the same state word form a group, and the
+ * group's first lane releases for all. */
+XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place) {
+  xmc_u32 bits = 1u << place.bit, lanes;
+  xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_word_at(heap, words, place.id)));
+  lanes = xmc_lanes_count(group);
+  if (lanes > 1u) {
+    xmc_lanes_sync(group); /* so that the first lane releases what each lane wrote */
+    bits = xmc_lanes_or32(group, bits);
+  }
+  if (xmc_lanes_below(group) == 0)
+    xmc_class_free_first(heap, me, words, place, bits, lanes);
 }
 #endif
 #endif
