@@ -14,11 +14,11 @@ XMC_FN int xmc_may_be_all(xmc_u32 cls, xmc_u32 bits, xmc_u32 lanes) {
          bits == 0xffffffffu >> (32u - lanes);
 }
 
-/* Releases `bits`, which may be all blocks of the Superblock at `place`, whose word is `used` then, if they are, by a CAS and a fetch-or.
- * If these are all blocks of a Superblock that is not listed, the CAS retires it, and its memory is given back with this release. The
- * fetch-or is issued at once, behind the same fence. If the CAS failed, the fetch-or is the release; else it changes nothing, because a
- * retired word has these bits set. Returns 0 if the CAS found `used`. *old is what the fetch-or found, and the rest what the caller's
- * slot has for the class. */
+/* Releases `bits` of the Superblock at `place`, which may be all its blocks, by a CAS and a fetch-or. If they are, and the Superblock is not
+ * listed, its word is `used`: the CAS retires it, and its memory is given back with this release. The fetch-or is issued at once, behind
+ * the same fence. If the CAS failed, the fetch-or is the release; else it changes nothing, because a retired word has these bits set.
+ * Returns 0 if the CAS found `used`, else another value. *old is what the fetch-or found. *fifo (or XMC_NONE), *hint, *own and *active are
+ * those of the caller's slot for the class, loaded at the same time. */
 XMC_PART_FN xmc_u32 xmc_release_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place,
                                       xmc_u32 bits, xmc_u64 used, xmc_u64 *old, xmc_u32 *fifo, xmc_u32 *hint,
                                       xmc_u32 *own, xmc_u64 *active) {
@@ -38,7 +38,8 @@ XMC_PART_FN xmc_u32 xmc_release_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
   return (xmc_u32)was | ((xmc_u32)(was >> 32) ^ ((xmc_u32)(used >> 32) | partly >> 31));
 }
 
-/* Releases `bits` of the Superblock at `place` for `lanes` lanes, and does what follows. */
+/* Releases `bits` of the Superblock at `place` for `lanes` lanes, and does what follows. There are two forms: with XMC_NO_YIELDS all that must
+ * be settled is settled in the end, in one place, and what atomics return is hidden (nvidia.h). */
 #if XMC_NO_YIELDS
 XMC_PART_FN void xmc_class_free_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place,
                                       xmc_u32 bits, xmc_u32 lanes) {

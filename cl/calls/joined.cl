@@ -131,11 +131,12 @@ XMC_HOT_FN void xmc_joined_enter(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 
   }
 }
 
-/* Makes a block of adjacent Basicblocks, which the caller claimed: `take` of Superblock `id`. The Superblock's run stays in use meanwhile,
- * because these Basicblocks do. */
-XMC_FN void xmc_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 take) {
+/* Makes a block of adjacent Basicblocks, which the caller claimed: `take` of Superblock `id`. Returns it. The Superblock's run stays in use
+ * meanwhile, because these Basicblocks do. */
+XMC_FN XMC_GLOBAL char *xmc_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id, xmc_u32 take) {
   xmc_joined_enter(heap, cls, id);
   xmc_and_hint64(xmc_joined_word(heap, id), ~(xmc_u64)(take & (take - 1u)));
+  return xmc_block_address(heap, cls, id, xmc_lowest32(take));
 }
 
 /* Claims `count` adjacent Basicblocks, or places, of those in `mask` of a parked Superblock, or slab. Returns their bits, or 0. */
@@ -157,8 +158,8 @@ XMC_HOT_FN xmc_u32 xmc_adjacent_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc
   return 0;
 }
 
-/* Claims `count` adjacent Basicblocks of a parked Superblock of the class that begins in this page, and makes them a block; one is a block
- * as it is. Returns it, or 0. */
+/* Claims `count` adjacent Basicblocks of a parked Superblock of the class that begins in this page, and makes them a block. Returns it,
+ * or 0. */
 XMC_FN XMC_GLOBAL char *xmc_page_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 page, xmc_u32 count) {
   xmc_u64 entry = xmc_load_relaxed64(xmc_page_entry(heap, page));
   xmc_u32 rows, id, take;
@@ -171,11 +172,8 @@ XMC_FN XMC_GLOBAL char *xmc_page_join(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc
   for (; rows; rows &= rows - 1u) {
     id = xmc_superblock_id(page, xmc_lowest32(rows));
     take = xmc_adjacent_claim(heap, cls, id, 0xffffffffu, count);
-    if (!take)
-      continue;
-    if (count > 1u)
-      xmc_join(heap, cls, id, take);
-    return xmc_block_address(heap, cls, id, xmc_lowest32(take));
+    if (take)
+      return xmc_join(heap, cls, id, take);
   }
   return 0;
 }
@@ -225,11 +223,10 @@ XMC_HOT_FN XMC_GLOBAL char *xmc_joined_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 
   return block;
 }
 
-/* Returns a block for a request that the last resort could not serve, or 0: adjacent Basicblocks of a smaller class, of which at most
- * three quarters of the request's size are left over and which are shorter than a page, as no Memoryblock is; or one of a class of up to
- * twice the size, in a free place of its slabs; for 16 B also one of 48 or 64 B.
+/* Returns a block for a request that the last resort could not serve, or 0: adjacent Basicblocks of a smaller class, which are longer than
+ * the request by at most three quarters of it and shorter than a page, as no Memoryblock is; or one of a larger class (xmc_search_end),
+ * in a free place of its slabs.
  * Heaps that a GPU uses, of which host calls may allocate, heaps that may have compartments, and unbuffered ones get none. */
-#define XMC_JOINED_SMALLEST_END 4u /* behind the class of 64 B */
 XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
   xmc_u32 pages = xmc_heap_spans(heap) * XMC_SPAN_PAGES, cls = XMC_CLASSES, n = (xmc_u32)size, joins, bytes,
           count, at, end;
@@ -242,20 +239,14 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_joined_malloc(XMC_GLOBAL xmcHeap *heap, size_t 
     return 0;
   if (size <= XMC_MAX_CLASS_BYTES)
     cls = xmc_class_of(n);
-  /* Most full heaps have nothing parked of any class that is looked at, and no parked slab. */
-  end = cls > 1u ? cls : XMC_JOINED_SMALLEST_END;
-  if (xmc_bitmap_find(heap, XMC_PARKED, pages, end * pages) == XMC_NONE &&
+  /* Most full heaps have nothing parked of any smaller class, and no parked slab. */
+  if ((cls < 2u || xmc_bitmap_find(heap, XMC_PARKED, pages, cls * pages) == XMC_NONE) &&
       xmc_bitmap_find(heap, XMC_PARKED, xmc_slab_class(1u) * pages,
                       xmc_slab_class(XMC_SMALL_CLASSES) * pages) == XMC_NONE)
     return 0;
   end = xmc_search_end(cls, XMC_SEARCH_LAST);
-  for (at = cls + 1u; !block && at < (cls > 0 ? end : XMC_JOINED_SMALLEST_END) && xmc_class_is_small(at);
-       at++) {
-    if (at >= end) /* the last resort did not look there */
-      block = xmc_joined_search(heap, at, at, 1u, joins);
-    if (!block)
-      block = xmc_joined_search(heap, xmc_slab_class(at), at, 1u, joins);
-  }
+  for (at = cls + 1u; !block && at < end && xmc_class_is_small(at); at++)
+    block = xmc_joined_search(heap, xmc_slab_class(at), at, 1u, joins);
   while (!block && cls > 1u) { /* class 0 has no joined words */
     cls--;
     bytes = xmc_class_bytes(cls);

@@ -90,6 +90,7 @@ XMC_FN XMC_GLOBAL char *xmc_compartment_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32
                       xmc_compartment_header(offset, before, mine - XMC_COMPARTMENT_HEADER_BYTES));
   return block;
 }
+
 /* Returns a block of class cls for 0 < size <= XMC_MAX_CLASS_BYTES, or a compartment if `size` is not too large for one; or NULL, a failure
  * that the caller must count. */
 XMC_FN XMC_GLOBAL char *xmc_small_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xmc_u32 size) {

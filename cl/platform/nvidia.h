@@ -134,7 +134,7 @@ XMC_PTX_RMW(xmc_or_release64, xmc_u64, "l", "atom.release.gpu.global.or.b64")
 XMC_PTX_RMW(xmc_exchange_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.exch.b64")
 /* Hints: the caller uses the returned value before it continues, so its next access is not issued before the hint was done, and no
  * fence is needed. Some callers do not: xmc_spans_give has a release before and after its hints; xmc_spans_claim uses the values of
- * several hints together; in xmc_fifo_claim and xmc_class_free other accesses may be issued before the value is used; xmc_spans_claim,
+ * several hints together; in xmc_fifo_claim and xmc_release_whole other accesses may be issued before the value is used; xmc_spans_claim,
  * where it gives back, reads the same word again by a load, which sees at least its own hint, and goes on with what that load returned;
  * and xmc_say_scarce, xmc_room_look and xmc_runs_forget do not use the value at all. */
 XMC_PTX_CAS(xmc_cas_hint32, xmc_u32, "r", "atom.relaxed.gpu.global.cas.b32")

@@ -166,9 +166,10 @@ XMC_FN xmc_claim xmc_last_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
 
 /* The end of the larger classes, from cls + 1 on, of which a request for `cls` may take a block; 0 (none) while the search is choosy.
  * Those are the classes of up to twice the size: the next four, but one for 16 B, two for 32 B and three for 48 B, where all steps are
- * 16 B. Without this limit small requests would take each larger block as it is freed, and soon hold a whole heap between them. */
+ * 16 B. Without this limit small requests would take each larger block as it is freed, and soon hold a whole heap between them. On CPU
+ * devices 16 B may take up to 64 B, because they cannot take Basicblocks in a row, as larger requests can (joined.cl). */
 XMC_FN xmc_u32 xmc_search_end(xmc_u32 cls, xmc_search search) {
-  xmc_u32 end = cls < 3u ? 2u * cls + 2u : cls + 5u;
+  xmc_u32 end = !XMC_SIMT && cls == 0 ? 4u : cls < 3u ? 2u * cls + 2u : cls + 5u;
   end = xmc_search_is_choosy(search) ? 0 : end;
   return end > XMC_CLASSES ? XMC_CLASSES : end;
 }

@@ -105,7 +105,8 @@ XMC_FN xmc_u64 xmc_room_take(XMC_GLOBAL xmc_u64 *room, xmc_u32 tag, xmc_u32 n) {
   return old;
 }
 #endif
-/* The same. On GPUs, except in debug builds, it takes units only if `ask` is not 0, and returns 0 otherwise. */
+
+/* As xmc_room_take; but on GPUs, except in debug builds, it takes units only if `ask` is not 0, and returns 0 otherwise. */
 #if XMC_SIMT && !XMC_DEBUG
 XMC_FN xmc_u64 xmc_room_take_if(int ask, XMC_GLOBAL xmc_u64 *room, xmc_u32 tag, xmc_u32 n) {
   (void)tag;

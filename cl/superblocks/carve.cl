@@ -257,21 +257,21 @@ XMC_FN int xmc_is_plenty(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
 
 /* Returns log2 of the pages of a new Superblock for `want` blocks.
  *
- * On CPU devices a Superblock has all its pages while there is plenty of room, and otherwise as few as hold XMC_FEW_BLOCKS(cls) blocks: the
- * fewer blocks a Superblock has, the sooner all of them are free when the program goes on to other sizes. Where blocks of the class have
- * five or six times a power of two bytes, fewer than 13 of them would leave a sixteenth of their pages over.
+ * On CPU devices a Superblock has all its pages while there is plenty of room, and otherwise as few as hold XMC_FEW_BLOCKS blocks: the
+ * fewer blocks a Superblock has, the sooner all of them are free when the program goes on to other sizes. Classes whose blocks have five
+ * or six times a power of two bytes always have all their pages, because half of them would be filled to fifteen sixteenths only.
  *
  * On GPUs as many slots take Superblocks as sub-groups run. So if few lanes want a class, a Superblock has only as many pages as hold
  * the blocks of 16 such requests, at most all; of two in a heap of less than XMC_MANY_PAGES, or once room was scarce. A run that the
  * slot returned is taken again as it was, if it holds `want` blocks. */
-#define XMC_FEW_BLOCKS(cls) (((cls) & 3u) < 2u ? 13u : 8u)
+#define XMC_FEW_BLOCKS 8u
 XMC_FN xmc_u32 xmc_carve_order(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want, xmc_u32 hint,
                                xmc_u32 pages, xmc_u32 scarce) {
   xmc_u32 order = xmc_class_order(cls);
   if (!XMC_CARVE_TO_FIT) {
-    if (order == 0 || xmc_is_plenty(heap, hint))
+    if (order == 0 || (cls & 3u) < 2u || xmc_is_plenty(heap, hint))
       return order;
-    want = XMC_FEW_BLOCKS(cls);
+    want = XMC_FEW_BLOCKS;
   } else {
     if (xmc_hint_is_run(hint) && xmc_hint_order(hint) <= order &&
         xmc_class_blocks(cls, 1u << xmc_hint_order(hint)) >= want)
