@@ -22,6 +22,10 @@ static const pattern patterns[] = {
 };
 enum { PATTERNS = sizeof patterns / sizeof *patterns };
 
+/* Of the random numbers; with each of the others the third pattern was refused something once. */
+static const uint64_t other_seeds[] = {21235486187u, 50434279558u, 53088715319u, 90250815973u, 31337};
+static uint64_t first_seed = 88172645463325252u;
+
 typedef struct life {
   const pattern *pattern;
   xmcHeap *heap;
@@ -78,7 +82,7 @@ static life *age(const pattern *p, uint32_t heap_mib, uint32_t live_mib, uint32_
   l.pattern = p;
   l.heap = yardstick_heap((size_t)heap_mib << 20);
   l.target = (uint64_t)live_mib << 20;
-  l.seed = 88172645463325252u;
+  l.seed = first_seed;
   *most_steps = 0;
   for (phase = 1; phase <= PHASES; phase++) {
     uint64_t before = l.refused;
@@ -145,9 +149,14 @@ int main(int argc, char **argv) {
   measure(patterns, 72, 32, 30000000, 0, 20);
   for (i = 1; i < PATTERNS; i++)
     measure(&patterns[i], 80, 32, 8000000, 0, 40);
+  for (i = 0; i < sizeof other_seeds / sizeof *other_seeds; i++) {
+    first_seed = other_seeds[i];
+    measure(&patterns[2], 80, 32, 8000000, 0, 40);
+  }
+  first_seed = 88172645463325252u;
   /* In a heap of so few pages the blocks that stay of the phase before are too many when larger ones come. */
   for (i = 1; i < PATTERNS; i++)
-    measure(&patterns[i], 20, 8, 2000000, i == 2 ? 60 : 0, 40);
+    measure(&patterns[i], 20, 8, 2000000, i == 2 ? 30 : 0, 40);
   least_heap(16, 3000000, 44);
   return yardstick_failed;
 }
