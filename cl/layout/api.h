@@ -19,6 +19,7 @@
 /* XMC_API declares public functions. By default they are static, so each program has copies of its own. With -DXMC_API= they are
  * external, so that objects which only declare them (xmalloc_link.h) can be linked with this one. */
 #ifndef XMC_API
+#define XMC_API_IS_STATIC 1
 #if XMC_NO_YIELDS /* never called: a loop in or behind a called function would have a YIELD */
 #define XMC_API static inline __attribute__((always_inline, unused))
 #else
