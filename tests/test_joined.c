@@ -191,7 +191,8 @@ static void smallest_requests(void **state) {
     }
 }
 
-/* A request gets no block of which it leaves more than three quarters of its own size over, none of a page or more, and none in an unbuffered heap. */
+/* A request gets no joined block that is longer than it by more than three quarters of its size, none of a page or more, and none in an
+ * unbuffered heap. */
 static void bounds(void **state) {
   uint32_t i;
   (void)state;

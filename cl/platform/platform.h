@@ -198,7 +198,7 @@
 #define XMC_REST_FN XMC_CALL_FN
 #elif XMC_OPENCL && !XMC_SIMT && !XMC_DEBUG && defined(XMC_API_IS_STATIC)
 /* On CPU devices they are a few lines that call others. Inlined at once, they show what a constant size does not need before that is
- * optimised: a program with 16 places builds in 0.93 of the time on PoCL, which would inline them later. */
+ * optimised: a program with 16 places builds in 0.92 of the time on PoCL, which would inline them later. */
 #define XMC_SHORT_API static inline __attribute__((always_inline, unused))
 #define XMC_REST_FN XMC_FN
 #else

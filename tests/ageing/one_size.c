@@ -7,13 +7,6 @@ enum { HEAP_MIB = 32, MOST_BLOCKS = HEAP_MIB << 16, OTHERS = 6 };
 
 static char *block[MOST_BLOCKS];
 
-static uint32_t fill(xmcHeap *heap, uint32_t size) {
-  uint32_t count = 0;
-  while (count < MOST_BLOCKS && (block[count] = xmcMalloc(heap, size)))
-    count++;
-  return count;
-}
-
 static void drop(xmcHeap *heap, uint32_t count, uint64_t *seed) {
   while (count) {
     uint32_t i = (uint32_t)(core_random(seed) % count);
@@ -34,12 +27,12 @@ int main(void) {
   for (c = 0; c < XMC_CLASSES + 3u; c++) {
     xmcHeap *heap = yardstick_heap((size_t)HEAP_MIB << 20);
     size = c < XMC_CLASSES ? xmc_class_bytes(c) : XMC_PAGE_BYTES << (c - XMC_CLASSES);
-    count = fill(heap, size);
+    count = yardstick_fill(heap, size, block, MOST_BLOCKS);
     fresh = share(count, size);
     drop(heap, count, &seed);
     for (i = 0; i < OTHERS; i++)
-      drop(heap, fill(heap, others[(c + i) % OTHERS]), &seed);
-    count = fill(heap, size);
+      drop(heap, yardstick_fill(heap, others[(c + i) % OTHERS], block, MOST_BLOCKS), &seed);
+    count = yardstick_fill(heap, size, block, MOST_BLOCKS);
     used = share(count, size);
     printf("  %5u B: %5.2f %% of a fresh heap, %5.2f of a used one\n", size, (double)fresh / 100,
            (double)used / 100);

@@ -13,25 +13,18 @@ static const uint64_t least[KEPT][SIZES] = {{64000, 51500, 57400, 63600, 63600, 
                                             {62900, 46700, 38000, 60700, 57800, 42900, 0, 0},
                                             {57800, 43300, 31200, 49900, 46800, 0, 0, 0}};
 
-static uint32_t fill(xmcHeap *heap, uint32_t size, char **block) {
-  uint32_t count = 0;
-  while (count < MOST_BLOCKS && (block[count] = xmcMalloc(heap, size)))
-    count++;
-  return count;
-}
-
 int main(void) {
   static char *kept[MOST_BLOCKS], *block[MOST_BLOCKS];
   char name[128];
   uint32_t k, s, i, count;
   for (k = 0; k < KEPT; k++) {
     xmcHeap *heap = yardstick_heap((size_t)64 << 20);
-    count = fill(heap, 64, kept);
+    count = yardstick_fill(heap, 64, kept, MOST_BLOCKS);
     for (i = 0; i < count; i++)
       if (i % one_in[k])
         xmcFree(heap, kept[i]);
     for (s = 0; s < SIZES; s++) {
-      count = fill(heap, sizes[s], block);
+      count = yardstick_fill(heap, sizes[s], block, MOST_BLOCKS);
       snprintf(name, sizeof name, "one in %u of 64 B stays: KiB that blocks of %u B can have", one_in[k],
                sizes[s]);
       yardstick_least(name, (uint64_t)count * sizes[s] >> 10, least[k][s]);

@@ -42,6 +42,14 @@ static inline xmcHeap *yardstick_heap(size_t bytes) {
   return core_heap(bytes, CORE_SLOTS_DEFAULT, 0, XMC_COALESCE_CLASS);
 }
 
+/* Takes blocks of this size until one is refused, at most so many. Returns how many it got. */
+static inline uint32_t yardstick_fill(xmcHeap *heap, uint32_t size, char **block, uint32_t most) {
+  uint32_t count = 0;
+  while (count < most && (block[count] = xmcMalloc(heap, size)))
+    count++;
+  return count;
+}
+
 /* Nothing is broken: the last words of a yardstick on its heap, which it also frees. */
 static inline void yardstick_end(xmcHeap *heap) {
   xmc_heap_report report = {0};
