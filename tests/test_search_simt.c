@@ -386,16 +386,16 @@ static void room_again(void **state) {
   (void)state;
   look_open(24u << 20, CORE_SLOTS_DEFAULT, 64);
   group(0, fill, NULL);
-  view.heap->scarce |= XMC_ROOM_SHORT;
-  view.heap->room_used = XMC_ROOM_SCALE * XMC_SPAN_PAGES;
+  view.heap->scarce |= XMC_ROOM_BITS;
+  view.heap->room_used = XMC_ROOM_WORD(XMC_ROOM_SCALE * XMC_SPAN_PAGES, XMC_ROOM_MOST_TRIES);
   group(0, empty, NULL);
   assert_true(core_free_pages(view.heap) > view.heap->pages * 9u / 10u);
   view.heap->scarce &= ~XMC_SCARCE_NOW; /* as the next new Superblock does */
   group(0, go_on, NULL);
   print_message("           pages in use: %u of %u, by samples %u of 64\n",
                 view.heap->pages - core_free_pages(view.heap), view.heap->pages,
-                view.heap->room_used / XMC_ROOM_SCALE);
-  assert_false(view.heap->scarce & XMC_ROOM_SHORT);
+                XMC_ROOM_MEAN(view.heap->room_used) / XMC_ROOM_SCALE);
+  assert_false(view.heap->scarce & XMC_ROOM_BITS);
   intact();
   look_close();
 }

@@ -198,7 +198,7 @@ XMC_FN int xmc_release_is_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 bit
   int parked = !XMC_SIMT && (old & XMC_WORD_PARKED);
   return (old & XMC_RELEASE_BITS) == XMC_WORD_LISTED && !(bits & xmc_word_free(old)) &&
          ((!XMC_SIMT && lanes == 1u) || xmc_popcount32(bits) == lanes) &&
-         ((!parked && !xmc_class_is_long(cls)) || !xmc_word_is_whole(old | bits) ||
+         ((!parked && xmc_class_stays(cls)) || !xmc_word_is_whole(old | bits) ||
           (!parked && xmc_stays_whole(heap, cls, old)));
 }
 

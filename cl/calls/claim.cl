@@ -10,7 +10,7 @@
  * leaves the request to the last resort. `seat`: the caller's FIFO, as read.
  *
  * On CPU devices a parked Superblock of the class is taken first, because programs whose sizes drift would otherwise fill the heap with
- * half-empty Superblocks. On GPUs that costs more than it saves until room is short (room.cl). While room is short this function takes
+ * half-empty Superblocks. On GPUs that costs more than it saves until XMC_USED_FIRST is set (room.cl). While it is set this function takes
  * no new pages; the first turn of the last resort does, after it looked for used memory. */
 XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                                 xmc_u32 want, xmc_seat seat) {
@@ -40,7 +40,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   if (!claim) {
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);
-    if (!small && (scarce & XMC_ROOM_SHORT)) /* the last resort first looks for used memory */
+    if (!small && (scarce & XMC_USED_FIRST)) /* the last resort first looks for used memory */
       return 0;
     if (scarce & XMC_SCARCE_ONCE) { /* a million that find nothing must not all seem to hold room */
       if (!small && xmc_index_find(heap, 0, 0) == XMC_NONE)
@@ -52,10 +52,10 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     if (small)
       claim = xmc_slab_next(heap, me, words, cls, own, slab, w, &from);
     else
-      order = xmc_carve_order(heap, cls, want, seat.hint, (xmc_u32)(map >> 32), scarce);
+      order = xmc_carve_order(heap, cls, want, seat.hint, (xmc_u32)(map >> 32), scarce & XMC_SCARCE_ONCE);
     XMC_AFRESH(cls);
     XMC_AFRESH(want);
-    if (!claim && !(scarce & XMC_ROOM_SHORT))
+    if (!claim && !(scarce & XMC_USED_FIRST))
       claim = xmc_pages_carve(heap, me, xmc_class_is_small(cls) ? xmc_slab_class(cls) : cls,
                               xmc_class_is_small(cls) ? 1u : want, order, map, lanes, from);
     xmc_room_sample(heap, xmc_claim_id(claim));

@@ -70,8 +70,9 @@ XMC_FN xmc_u32 xmc_superblock_gone(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32
 /* Does what follows a release that retired a Superblock, because all its blocks were released together and it was not listed. used: its
  * word before; fifo, hint, own, active: those of the caller's slot for its class. The Superblock takes the seat if that is empty, else
  * it is given back. It is always given back if it has four pages or more; if, in a heap of less than XMC_MANY_PAGES, it is not of a
- * slab (the seats of all FIFOs together could hold much of the heap); or if the slot has an own place, by which it finds the memory
- * again. Returns XMC_NONE or, with XMC_NO_YIELDS, what the caller must settle, of the class *which_cls with the word *now. */
+ * slab (the seats of all FIFOs together could hold much of the heap); or if it is not of a slab and room is short; or if the slot has
+ * an own place, by which it finds the memory again. Returns XMC_NONE or, with XMC_NO_YIELDS, what the caller must settle, of the class
+ * *which_cls with the word *now. */
 XMC_FN xmc_u32 xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words,
                                        xmc_u32 *which_cls, xmc_u32 id, xmc_u64 used, xmc_u32 fifo,
                                        xmc_u32 hint, xmc_u32 own, xmc_u64 active, xmc_u64 *now) {
@@ -79,7 +80,7 @@ XMC_FN xmc_u32 xmc_superblock_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc
   xmc_u32 cls = *which_cls;
   own = XMC_OWN_PLACES ? own : 0;
   if (xmc_active_id(active) != XMC_NONE || xmc_class_is_wide(cls) || own ||
-      (!xmc_class_is_small(cls) && xmc_heap_present(heap) < XMC_MANY_PAGES)) {
+      (!xmc_class_is_small(cls) && ((xmc_heap_present(heap) < XMC_MANY_PAGES) | xmc_room_is_short(heap)))) {
     *which_cls = xmc_slab_class(cls);
     return xmc_superblock_gone(heap, me, words, cls, id, fifo, hint, own, now);
   }

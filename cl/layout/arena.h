@@ -131,7 +131,7 @@ typedef uint64_t xmc_u64;
 #include "api.h"
 
 /* The magic word holds layout version and debug level; a program that was built for other ones refuses the heap. */
-#define XMC_LAYOUT_VERSION 19
+#define XMC_LAYOUT_VERSION 20
 #define XMC_MAGIC_OF(debug) (((xmc_u64)0x584d616cu << 32) | (xmc_u64)(debug) << 16 | XMC_LAYOUT_VERSION)
 #define XMC_MAGIC XMC_MAGIC_OF(XMC_DEBUG)
 
@@ -249,7 +249,7 @@ typedef struct xmcHeap {
   xmc_u64 invalid_frees;
   xmc_u64 first_double_free; /* offset in the arena + 1, so that 0 means none */
   xmc_u64 first_invalid_free;
-  xmc_u64 scarce; /* XMC_SCARCE_… and XMC_ROOM_SHORT; with XMC_SCARCE_ONCE set, calls maintain `flux` */
+  xmc_u64 scarce; /* XMC_SCARCE_… and XMC_ROOM_BITS; with XMC_SCARCE_ONCE set, calls maintain `flux` */
   xmc_u64 flux;   /* bits 0..31: how many work-items hold more room now than they will keep; bits 32..63 are
                               incremented when room can be found again that a search may just have missed */
   xmc_u64 red_zone_errors;      /* in debug heaps, as the next three */
@@ -258,7 +258,7 @@ typedef struct xmcHeap {
   xmc_u64 first_use_after_free;
   xmc_u64 failed_bytes; /* in any heap; sum of failed requests of up to XMC_MAX_PAGES pages */
   xmc_u64 regions;      /* how many were made so far (regions/region.h) */
-  xmc_u32 room_used;    /* GPUs: running mean of the pages in use (pages/room.cl) */
+  xmc_u32 room_used;    /* GPUs: mean of the pages in use, and tries (pages/room.cl) */
 #define XMC_JOINS_NEVER 0xffffffffu
   xmc_u32 joins; /* searches for blocks to join, and misses in a row (calls/joined.cl); or XMC_JOINS_NEVER */
   /* These three never change. They stand last so that the fields before them kept their offsets. */
@@ -268,7 +268,7 @@ typedef struct xmcHeap {
 } xmcHeap;
 
 /* In programs xmcHeap is a macro for a name with the layout version, debug level and coalescing that the program was built
- * for, such as xmcHeap_19_0_2. So the host finds them in the type of a kernel's argument (host/heap/kernel_arg.c). */
+ * for, such as xmcHeap_20_0_2. So the host finds them in the type of a kernel's argument (host/heap/kernel_arg.c). */
 #if XMC_OPENCL
 #define XMC_HEAP_NAME(layout, debug, coalescing) XMC_HEAP_NAME_OF(layout, debug, coalescing)
 #define XMC_HEAP_NAME_OF(layout, debug, coalescing) xmcHeap_##layout##_##debug##_##coalescing
@@ -278,7 +278,9 @@ typedef xmcHeap XMC_HEAP_NAME(XMC_LAYOUT_VERSION, XMC_DEBUG, XMC_COALESCING);
 
 #define XMC_SCARCE_ONCE ((xmc_u64)1) /* set for good */
 #define XMC_SCARCE_NOW ((xmc_u64)2)  /* cleared when a new Superblock or slab is put into use */
-#define XMC_ROOM_SHORT ((xmc_u64)4)  /* GPUs: look for used memory before taking new (pages/room.cl) */
+#define XMC_ROOM_SHORT ((xmc_u64)4)  /* GPUs: what becomes wholly free goes back (pages/room.cl) */
+#define XMC_USED_FIRST ((xmc_u64)8)  /* and used memory is looked for before new memory is taken */
+#define XMC_ROOM_BITS (XMC_ROOM_SHORT | XMC_USED_FIRST)
 #define XMC_FLUX_MOVED ((xmc_u64)1 << 32)
 #define XMC_HEADER_BYTES 1024u
 #define XMC_DATA_STAYS 1u /* added to `data` before xmc_init_open: page 0 must stay where it is */

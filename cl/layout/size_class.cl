@@ -46,6 +46,12 @@ XMC_FN int xmc_class_is_long(xmc_u32 cls) { return cls >= XMC_PAGE_CLASSES; } /*
 XMC_FN int xmc_class_is_wide(xmc_u32 cls) { return cls >= 23u; }              /* 4 pages or more */
 XMC_FN int xmc_class_is_largest(xmc_u32 cls) { return cls >= 28u; }           /* blocks of more than 4 KiB */
 
+/* 1 if a Superblock of the class that becomes wholly free stays where it is listed, whatever else: if it has less than a page, or, on CPU
+ * devices, one page. For the others xmc_stays_whole decides. */
+XMC_FN int xmc_class_stays(xmc_u32 cls) {
+  return XMC_SIMT ? xmc_class_is_small(cls) : !xmc_class_is_long(cls);
+}
+
 /* Returns how many Basicblocks a Superblock of full size has; the last Superblock of a slab may have fewer. */
 XMC_FN xmc_u32 xmc_class_count(xmc_u32 cls) {
   return cls < 16u ? 32u : 0x20121519u >> 8u * (cls & 3u) & 0xffu; /* 128 / 5, 6, 7; 32 */

@@ -204,7 +204,7 @@ XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u64 run, 
     orders = xmc_orders_gained(mask | got, mask);
     if (orders)
       xmc_index_add_called(heap, 0, page >> XMC_SPAN_SHIFT, orders);
-    if (xmc_load_relaxed64(&heap->scarce) & ~XMC_ROOM_SHORT)
+    if (xmc_load_relaxed64(&heap->scarce) & ~XMC_ROOM_BITS)
       xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
   }
   return 0;

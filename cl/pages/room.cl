@@ -1,35 +1,82 @@
 /* SPDX-License-Identifier: MIT */
-/* Decides whether room is short. While it is, GPUs look for used memory before they take new memory (calls/claim.cl, calls/turns.cl).
- * The answer is a guess from samples, because a count of all pages in use would be one word on which all work-items contend. */
+/* Decides on GPUs whether room is short, and whether used memory is looked for before new memory is taken (calls/claim.cl,
+ * calls/turns.cl). The answers are guesses from samples, because a count of all pages in use would be one word on which all work-items
+ * contend. */
 #ifndef XMC_ROOM_CL
 #define XMC_ROOM_CL
 #include "bitmap.cl"
 #include "memoryblock.cl"
 
-/* Takes a sample: looks at one span, which `any` chooses, and adds the number of its pages in use to a running mean, which is stored
- * times XMC_ROOM_SCALE. Samples of several work-items at the same time may get lost.
- *
- * Sets XMC_ROOM_SHORT while more than XMC_ROOM_USED eighths of the pages are in use, and fewer than XMC_ROOM_PAGES pages are free for
- * each sub-group that the device can run, because the memory that slots hold does not grow with the heap; else clears it. It sets the
- * bit only if the parked bitmap names a Superblock: else there is no used memory that a search could find. */
+/* The word `scarce`. xmc_room_near returns all its bits. xmc_scarce_near and xmc_scarce_look return a value other than 0 once a turn of
+ * the last resort has ever found nothing (XMC_SCARCE_ONCE). xmc_is_scarce returns 1 if that happened since a Superblock or slab was
+ * last started (XMC_SCARCE_NOW): then a Superblock that does not get the caller's seat is better parked, where all searches find it,
+ * than in the ring. xmc_room_is_short returns 1 if XMC_ROOM_SHORT is set. "Near": as old as the caller's last acquire, or newer. */
+XMC_FN xmc_u32 xmc_room_near(XMC_GLOBAL xmcHeap *heap) {
+  return xmc_load_near32((XMC_GLOBAL const xmc_u32 *)&heap->scarce);
+}
+XMC_FN xmc_u32 xmc_scarce_near(XMC_GLOBAL xmcHeap *heap) {
+  return xmc_room_near(heap) & ~(xmc_u32)XMC_ROOM_BITS;
+}
+XMC_FN xmc_u32 xmc_scarce_look(XMC_GLOBAL xmcHeap *heap) {
+  return xmc_load_relaxed32((XMC_GLOBAL const xmc_u32 *)&heap->scarce) & ~(xmc_u32)XMC_ROOM_BITS;
+}
+XMC_FN int xmc_is_scarce(XMC_GLOBAL xmcHeap *heap) {
+  return (xmc_load_relaxed64(&heap->scarce) & XMC_SCARCE_NOW) != 0;
+}
+XMC_FN int xmc_room_is_short(XMC_GLOBAL xmcHeap *heap) { return (xmc_room_near(heap) & XMC_ROOM_SHORT) != 0; }
+
+/* The header's word room_used has, in its lower half, the running mean of a span's pages in use, times XMC_ROOM_SCALE; in its upper half
+ * the tries: how many more searches for used memory may find nothing before requests take new memory at once. Changes by several
+ * work-items at the same time may get lost. */
 #define XMC_ROOM_SCALE 32u
+#define XMC_ROOM_MEAN(used) ((used)&0xffffu)
+#define XMC_ROOM_TRIES(used) ((used) >> 16)
+#define XMC_ROOM_WORD(mean, tries) ((mean) | (tries) << 16)
+
+/* Takes a sample: looks at one span, which `any` chooses, and adds the number of its pages in use to the mean.
+ *
+ * Room is short (XMC_ROOM_SHORT) while more than XMC_ROOM_USED eighths of the pages are in use, and fewer than XMC_ROOM_PAGES pages are
+ * free for each sub-group that the device can run, because the memory that slots hold does not grow with the heap. Then what becomes
+ * wholly free goes back (xmc_stays_whole).
+ *
+ * While room is short and tries are left, used memory is looked for first (XMC_USED_FIRST). A search that finds some makes the tries
+ * XMC_ROOM_MOST_TRIES (xmc_room_found); one that finds none (`missed`) takes one away. Without tries requests take new memory at once, and
+ * each further sample gives XMC_ROOM_FEW_TRIES, if the parked bitmap names a Superblock: else there is no used memory to find. */
 #define XMC_ROOM_USED 3u
 #define XMC_ROOM_PAGES 12u
-XMC_COLD_FN void xmc_room_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
-  xmc_u32 spans = xmc_heap_present_spans(heap), mean = xmc_load_relaxed32(&heap->room_used);
-  xmc_u64 word = xmc_load_relaxed64(xmc_span_word(heap, xmc_any_below(any, spans)));
+#define XMC_ROOM_MOST_TRIES 64u
+#define XMC_ROOM_FEW_TRIES 4u
+XMC_COLD_FN void xmc_room_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 any, int missed) {
+  xmc_u32 spans = xmc_heap_present_spans(heap), used = xmc_load_relaxed32(&heap->room_used);
+  xmc_u32 mean = XMC_ROOM_MEAN(used), tries = XMC_ROOM_TRIES(used);
+  xmc_u64 word = xmc_load_relaxed64(xmc_span_word(heap, xmc_any_below(any, spans))), bits = 0;
+  int is_short;
   mean += XMC_SPAN_PAGES - xmc_popcount32((xmc_u32)word) - xmc_popcount32((xmc_u32)(word >> 32)) -
           mean / XMC_ROOM_SCALE;
-  xmc_store_relaxed32(&heap->room_used, mean);
+  is_short = mean > XMC_ROOM_SCALE * XMC_SPAN_PAGES / 8u * XMC_ROOM_USED &&
+             (XMC_SPAN_PAGES - mean / XMC_ROOM_SCALE) * spans < XMC_ROOM_PAGES * xmc_heap_lanes(heap);
+  if (missed)
+    tries -= tries > 0;
+  else if (is_short && !tries &&
+           xmc_bitmap_find(heap, XMC_PARKED, 0, XMC_CLASSES * xmc_heap_spans(heap) * XMC_SPAN_PAGES) !=
+               XMC_NONE)
+    tries = XMC_ROOM_FEW_TRIES;
+  xmc_store_relaxed32(&heap->room_used, XMC_ROOM_WORD(mean, tries));
   word = xmc_load_relaxed64(&heap->scarce);
-  if (mean > XMC_ROOM_SCALE * XMC_SPAN_PAGES / 8u * XMC_ROOM_USED &&
-      (XMC_SPAN_PAGES - mean / XMC_ROOM_SCALE) * spans < XMC_ROOM_PAGES * xmc_heap_lanes(heap)) {
-    if (!(word & XMC_ROOM_SHORT) &&
-        xmc_bitmap_find(heap, XMC_PARKED, 0, XMC_CLASSES * xmc_heap_spans(heap) * XMC_SPAN_PAGES) != XMC_NONE)
-      xmc_or_hint64(&heap->scarce, XMC_ROOM_SHORT);
-  } else if (word & XMC_ROOM_SHORT) {
-    xmc_and_hint64(&heap->scarce, ~XMC_ROOM_SHORT);
-  }
+  if (is_short)
+    bits = tries ? XMC_ROOM_BITS : XMC_ROOM_SHORT;
+  if (bits & ~word)
+    xmc_or_hint64(&heap->scarce, bits);
+  if (word & XMC_ROOM_BITS & ~bits)
+    xmc_and_hint64(&heap->scarce, ~(XMC_ROOM_BITS & ~bits));
+}
+
+/* Called after a search for used memory found some. */
+XMC_FN void xmc_room_found(XMC_GLOBAL xmcHeap *heap) {
+  xmc_u32 used = xmc_load_relaxed32(&heap->room_used);
+  if (XMC_ROOM_TRIES(used) <
+      XMC_ROOM_MOST_TRIES / 2u) /* else nearly all are left, and the store would only cost time */
+    xmc_store_relaxed32(&heap->room_used, XMC_ROOM_WORD(XMC_ROOM_MEAN(used), XMC_ROOM_MOST_TRIES));
 }
 
 /* From this number of pages on (3.5 GiB) a GPU's heap is large: there slots may hold more memory (xmc_stays_whole, xmc_carve_order). */
@@ -50,6 +97,6 @@ XMC_FN int xmc_room_is_due(XMC_GLOBAL xmcHeap *heap, xmc_u32 one) {
  * taken: 0 would choose the first span each time. A free must not call this, because a sample there makes some kernels a fifth slower. */
 XMC_FN void xmc_room_sample(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
   if (XMC_SIMT && xmc_room_is_due(heap, any * 0x85ebca6bu))
-    xmc_room_look(heap, any);
+    xmc_room_look(heap, any, 0);
 }
 #endif

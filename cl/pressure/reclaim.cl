@@ -207,7 +207,7 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
       if (xmc_index_find(heap, 0, 0) == XMC_NONE)
         continue;
       if (XMC_SEARCH_IS_USED(search)) {
-        xmc_room_look(heap, xmc_any_number(me));
+        xmc_room_look(heap, xmc_any_number(me), 1);
         if (xmc_scarce_look(heap)) /* else no other search is under way that must be told */
           search |= XMC_SEARCH_SAYS;
       }
@@ -231,8 +231,11 @@ XMC_FN xmc_claim xmc_last_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cl
       claim = xmc_slab_start(heap, me, xmc_words(heap), cls, want, claim, seat);
     if (!XMC_SEARCH_IS_USED(search) && step == XMC_STEP_CARVE)
       xmc_flux_end(heap, claim != 0);
-    if (claim)
+    if (claim) {
+      if (XMC_SEARCH_IS_USED(search) && step < XMC_STEP_CARVE)
+        xmc_room_found(heap);
       return claim;
+    }
   }
   return 0;
 }

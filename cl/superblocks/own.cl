@@ -49,6 +49,6 @@ XMC_FN int xmc_is_own_here(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls, xm
   xmc_u32 own = xmc_own_slots(heap, cls - XMC_CLASSES);
   return own && !xmc_slab_is_parked(cls) &&
          xmc_load_relaxed32(xmc_own_entry(heap, me, cls - XMC_CLASSES, own)) == id + 1u &&
-         !(xmc_load_relaxed64(&heap->scarce) & ~XMC_ROOM_SHORT);
+         !(xmc_load_relaxed64(&heap->scarce) & ~XMC_ROOM_BITS);
 }
 #endif

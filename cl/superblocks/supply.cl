@@ -183,23 +183,7 @@ XMC_FN void xmc_park(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 id) {
   }
 }
 
-/* The word `scarce`. xmc_room_near returns all its bits. xmc_scarce_near and xmc_scarce_look return a value other than 0 once a turn of
- * the last resort has ever found nothing (XMC_SCARCE_ONCE). xmc_is_scarce returns 1 if that happened since a Superblock or slab was
- * last started (XMC_SCARCE_NOW): then a Superblock that does not get the caller's seat is better parked, where all searches find it,
- * than in the ring. xmc_stays_parked returns 1 if a parked Superblock of the class stays so while blocks are left in it. "Near": as old
- * as the caller's last acquire, or newer. */
-XMC_FN xmc_u32 xmc_room_near(XMC_GLOBAL xmcHeap *heap) {
-  return xmc_load_near32((XMC_GLOBAL const xmc_u32 *)&heap->scarce);
-}
-XMC_FN xmc_u32 xmc_scarce_near(XMC_GLOBAL xmcHeap *heap) {
-  return xmc_room_near(heap) & ~(xmc_u32)XMC_ROOM_SHORT;
-}
-XMC_FN xmc_u32 xmc_scarce_look(XMC_GLOBAL xmcHeap *heap) {
-  return xmc_load_relaxed32((XMC_GLOBAL const xmc_u32 *)&heap->scarce) & ~(xmc_u32)XMC_ROOM_SHORT;
-}
-XMC_FN int xmc_is_scarce(XMC_GLOBAL xmcHeap *heap) {
-  return (xmc_load_relaxed64(&heap->scarce) & XMC_SCARCE_NOW) != 0;
-}
+/* Returns 1 if a parked Superblock of the class stays so while blocks are left in it. */
 XMC_FN int xmc_stays_parked(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls) {
   return !xmc_fifos_count(xmc_heap_fifos(heap, cls)) || xmc_is_scarce(heap);
 }
@@ -218,22 +202,24 @@ XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32
 /* Returns 1 if a Superblock that is wholly free, with the word w, stays where it is listed. `pages` are those of a Superblock of full
  * size of its class (xmc_class_order), even if this one has fewer:
  *
- *  pages       CPU device                       GPU, heap of XMC_MANY_PAGES or more              GPU, smaller heap
- *  1           stays                            stays                                            stays
- *  2           stays if seated (*)              stays                                            does not stay
- *  4 or more   stays if seated (*)              up to 4 KiB a block: stays if seated (*)         does not stay
+ *  pages         CPU device                     GPU, heap of XMC_MANY_PAGES or more              GPU, smaller heap
+ *  less than 1   stays                          stays                                            stays
+ *  1             stays                          stays unless room is short                       stays unless room is short
+ *  2             stays if seated (*)            stays unless room is short                       does not stay
+ *  4 or more     stays if seated (*)            up to 4 KiB a block: stays if seated (*)         does not stay
  *
- * (*) and if room is not scarce now. Otherwise the rings and seats of a large GPU together would keep most of the heap. */
+ * (*) and if room is neither short nor scarce now. Otherwise the rings and seats of a large GPU together would keep most of the heap. */
 XMC_FN int xmc_stays_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u64 w) {
-  if (!xmc_class_is_long(cls))
+  xmc_u64 room;
+  if (xmc_class_stays(cls))
     return 1;
-  if (XMC_SIMT && xmc_heap_present(heap) < XMC_MANY_PAGES)
+  if (XMC_SIMT &&
+      (xmc_class_is_largest(cls) || (xmc_class_is_long(cls) && xmc_heap_present(heap) < XMC_MANY_PAGES)))
     return 0;
+  room = xmc_load_relaxed64(&heap->scarce);
   if (XMC_SIMT && !xmc_class_is_wide(cls))
-    return 1;
-  if (XMC_SIMT && xmc_class_is_largest(cls))
-    return 0;
-  return (w & XMC_WORD_SEATED) && !xmc_is_scarce(heap);
+    return !(room & XMC_ROOM_SHORT);
+  return (w & XMC_WORD_SEATED) && !(room & (XMC_SCARCE_NOW | XMC_ROOM_SHORT));
 }
 
 /* Returns 1 if this is the active Superblock of the caller's FIFO, as far as a relaxed load can tell. Then it stays although it is

@@ -17,7 +17,7 @@
  *   the ring                   any: a record that is not the event of its place is skipped, and events are only counted and
  *                              written as text (trace/events.c)
  *   fifo_start, counters       any: they are only counted, compared and reported
- *   room_used                  any: a mean, which later samples correct (cl/pages/room.cl)
+ *   room_used                  any: later samples correct it (cl/pages/room.cl)
  *   joins                      any: where a search begins, and how far it looks (cl/calls/joined.cl)
  *   life                       any in a debug heap, else 0                                   believe.c
  *   scarce                     none, once, once and now; room short or not                   believe.c
@@ -43,7 +43,7 @@
 
 /* True if calls can have left this word: XMC_SCARCE_NOW is set only together with XMC_SCARCE_ONCE. */
 static int scarce_is_possible(xmc_u64 scarce) {
-  scarce &= ~XMC_ROOM_SHORT;
+  scarce &= ~XMC_ROOM_BITS;
   return scarce == 0 || scarce == XMC_SCARCE_ONCE || scarce == (XMC_SCARCE_ONCE | XMC_SCARCE_NOW);
 }
 
