@@ -183,7 +183,7 @@ static void larger_than_the_largest(xmcHeap *meta) { meta->bytes = meta->max_byt
 static void larger_than_tables_are_for(xmcHeap *meta) { meta->max_bytes += 1 << 20; }
 static void smaller_than_tables_are_for(xmcHeap *meta) { meta->max_bytes -= 1 << 20; }
 static void unknown_coalescing(xmcHeap *meta) { meta->coalescing = XMC_COALESCE_CLASS + 1u; }
-static void scarce_flags(xmcHeap *meta) { meta->scarce = 16; }
+static void scarce_flags(xmcHeap *meta) { meta->scarce = XMC_USED_FIRST; }
 static void scarce_now_but_never_before(xmcHeap *meta) { meta->scarce = XMC_SCARCE_NOW; }
 static void life_of_a_plain_heap(xmcHeap *meta) { meta->life = 1; }
 

@@ -190,8 +190,9 @@ XMC_COLD_FN xmc_u32 xmc_retire_listed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
 }
 
 /* True if the release of `bits` is complete: the word was listed and not watched, none of `bits` was free before or freed twice, and
- * the Superblock need not be returned now. old: the word before the release. On GPUs the release of a parked one is never complete,
- * because to look at more of it here costs registers. */
+ * the Superblock need not be returned now: one that was used up and becomes wholly free by this release stays, as in a loop of malloc and
+ * free. old: the word before the release. On GPUs the release of a parked one is never complete, because to look at more of it here costs
+ * registers. */
 #define XMC_RELEASE_BITS (XMC_WORD_LISTED | XMC_WORD_WATCHED | (XMC_SIMT ? XMC_WORD_PARKED : 0))
 XMC_FN int xmc_release_is_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 bits, xmc_u32 lanes,
                               xmc_u64 old) {
@@ -199,7 +200,7 @@ XMC_FN int xmc_release_is_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 bit
   return (old & XMC_RELEASE_BITS) == XMC_WORD_LISTED && !(bits & xmc_word_free(old)) &&
          ((!XMC_SIMT && lanes == 1u) || xmc_popcount32(bits) == lanes) &&
          ((!parked && xmc_class_stays(cls)) || !xmc_word_is_whole(old | bits) ||
-          (!parked && xmc_stays_whole(heap, cls, old)));
+          (!parked && (!xmc_word_free(old) || xmc_stays_whole(heap, cls, old))));
 }
 
 /* Does the rest of a release that xmc_release_is_all did not find complete; *word is the Superblock's word before the release. It

@@ -278,7 +278,7 @@ typedef xmcHeap XMC_HEAP_NAME(XMC_LAYOUT_VERSION, XMC_DEBUG, XMC_COALESCING);
 
 #define XMC_SCARCE_ONCE ((xmc_u64)1) /* set for good */
 #define XMC_SCARCE_NOW ((xmc_u64)2)  /* cleared when a new Superblock or slab is put into use */
-#define XMC_ROOM_SHORT ((xmc_u64)4)  /* GPUs: what becomes wholly free goes back (pages/room.cl) */
+#define XMC_ROOM_SHORT ((xmc_u64)4)  /* GPUs: less stays when it becomes wholly free (pages/room.cl) */
 #define XMC_USED_FIRST ((xmc_u64)8)  /* and used memory is looked for before new memory is taken */
 #define XMC_ROOM_BITS (XMC_ROOM_SHORT | XMC_USED_FIRST)
 #define XMC_FLUX_MOVED ((xmc_u64)1 << 32)

@@ -46,8 +46,8 @@ XMC_FN int xmc_class_is_long(xmc_u32 cls) { return cls >= XMC_PAGE_CLASSES; } /*
 XMC_FN int xmc_class_is_wide(xmc_u32 cls) { return cls >= 23u; }              /* 4 pages or more */
 XMC_FN int xmc_class_is_largest(xmc_u32 cls) { return cls >= 28u; }           /* blocks of more than 4 KiB */
 
-/* 1 if a Superblock of the class that becomes wholly free stays where it is listed, whatever else: if it has less than a page, or, on CPU
- * devices, one page. For the others xmc_stays_whole decides. */
+/* 1 if a Superblock of the class that becomes wholly free always stays where it is listed, unless it is parked: if it has less than a page,
+ * or, on CPU devices, one page. For the others xmc_stays_whole decides. */
 XMC_FN int xmc_class_stays(xmc_u32 cls) {
   return XMC_SIMT ? xmc_class_is_small(cls) : !xmc_class_is_long(cls);
 }

@@ -36,8 +36,8 @@ XMC_FN int xmc_room_is_short(XMC_GLOBAL xmcHeap *heap) { return (xmc_room_near(h
 /* Takes a sample: looks at one span, which `any` chooses, and adds the number of its pages in use to the mean.
  *
  * Room is short (XMC_ROOM_SHORT) while more than XMC_ROOM_USED eighths of the pages are in use, and fewer than XMC_ROOM_PAGES pages are
- * free for each sub-group that the device can run, because the memory that slots hold does not grow with the heap. Then what becomes
- * wholly free goes back (xmc_stays_whole).
+ * free for each sub-group that the device can run, because the memory that slots hold does not grow with the heap. Then Superblocks of a
+ * page or more that become wholly free go back (xmc_stays_whole, xmc_superblock_released), unless they were used up before.
  *
  * While room is short and tries are left, used memory is looked for first (XMC_USED_FIRST). A search that finds some makes the tries
  * XMC_ROOM_MOST_TRIES (xmc_room_found); one that finds none (`missed`) takes one away. Without tries requests take new memory at once, and

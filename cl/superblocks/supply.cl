@@ -208,15 +208,17 @@ XMC_FN void xmc_put(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32
  *  2             stays if seated (*)            stays unless room is short                       does not stay
  *  4 or more     stays if seated (*)            up to 4 KiB a block: stays if seated (*)         does not stay
  *
- * (*) and if room is neither short nor scarce now. Otherwise the rings and seats of a large GPU together would keep most of the heap. */
+ * (*) and if room is neither short nor scarce now. Otherwise the rings and seats of a large GPU together would keep most of the heap.
+ * What this finds may be as old as the caller's last acquire. If it is wrong, memory goes back later or earlier than it should, and
+ * xmc_reclaim finds what stayed. */
 XMC_FN int xmc_stays_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u64 w) {
-  xmc_u64 room;
+  xmc_u32 room;
   if (xmc_class_stays(cls))
     return 1;
   if (XMC_SIMT &&
       (xmc_class_is_largest(cls) || (xmc_class_is_long(cls) && xmc_heap_present(heap) < XMC_MANY_PAGES)))
     return 0;
-  room = xmc_load_relaxed64(&heap->scarce);
+  room = xmc_room_near(heap);
   if (XMC_SIMT && !xmc_class_is_wide(cls))
     return !(room & XMC_ROOM_SHORT);
   return (w & XMC_WORD_SEATED) && !(room & (XMC_SCARCE_NOW | XMC_ROOM_SHORT));

@@ -17,10 +17,11 @@
  *   the ring                   any: a record that is not the event of its place is skipped, and events are only counted and
  *                              written as text (trace/events.c)
  *   fifo_start, counters       any: they are only counted, compared and reported
- *   room_used                  any: later samples correct it (cl/pages/room.cl)
+ *   room_used                  any: set to 0, because it counts samples of another time      believe.c
  *   joins                      any: where a search begins, and how far it looks (cl/calls/joined.cl)
  *   life                       any in a debug heap, else 0                                   believe.c
- *   scarce                     none, once, once and now; room short or not                   believe.c
+ *   scarce                     none, once, once and now; room short or not, which is set to  believe.c
+ *                              not; used memory first only where it is short
  *   flux                       any: set to 0, because the heap is quiet                      believe.c
  *   FIFO: active, messages     XMC_NONE (not in the ring) or an id that its class can have   check_tables.c
  *         head, numbers        those of 0 ... XMC_FIFO_SIZE messages, old ones in order      check_tables.c
@@ -41,8 +42,10 @@
 #include "file/heap_file.h"
 #include "heap/layout.h"
 
-/* True if calls can have left this word: XMC_SCARCE_NOW is set only together with XMC_SCARCE_ONCE. */
+/* True if calls can have left this word: XMC_SCARCE_NOW is set only together with XMC_SCARCE_ONCE, XMC_USED_FIRST with XMC_ROOM_SHORT. */
 static int scarce_is_possible(xmc_u64 scarce) {
+  if ((scarce & XMC_USED_FIRST) && !(scarce & XMC_ROOM_SHORT))
+    return 0;
   scarce &= ~XMC_ROOM_BITS;
   return scarce == 0 || scarce == XMC_SCARCE_ONCE || scarce == (XMC_SCARCE_ONCE | XMC_SCARCE_NOW);
 }
@@ -56,5 +59,7 @@ cl_int xmc_believe(xmcHeap *meta, xmc_u64 bytes, long long fifos) {
     return XMC_FILE_DAMAGED;
   status = xmc_check_meta(meta, &report);
   meta->flux = 0;
+  meta->scarce &= ~XMC_ROOM_BITS; /* samples on a GPU set these, and a CPU device would never clear them */
+  meta->room_used = 0;
   return status == XMC_HEAP_CORRUPT ? XMC_FILE_DAMAGED : status;
 }
