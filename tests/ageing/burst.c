@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* The first kernel on a small heap, on a GPU: 192 sub-groups in lock step, as many as run on a device with room for 256, allocate 4 B to 1 KiB
+ * by each lane five times, so that 16.3 MiB are live. All slots take memory at the same time. A heap of 31 MiB has as many pages for each
+ * slot as one of 1 GiB on a GPU with room for 8,448 sub-groups. With arguments: ageing_burst MIB ROUNDS, with a line a kernel.
+ */
+#include "support/simt.h"
+#define XMC_COALESCING 2
+#define XMC_SIMT 1
+#define XMC_MANY_PAGES 6951u /* as 3.5 GiB */
+#define XMC_USED_IS_DONE 1
+#define XMC_HOST_LANES "../../tests/support/simt_lanes.h"
+#define CORE_SLOTS_DEFAULT 256u
+#define SIMT_SLOT(group) ((group) / 48u * 64u + (group) % 48u)
+#define XMC_HOST_STEP() simt_step()
+#define XMC_HOST_THREAD() (simt_number() + 1u)
+#define YARDSTICK_OWN_STEPS
+#include "yardstick.h"
+
+enum { GROUPS = 192, ITEMS = GROUPS * SIMT_LANES, BLOCKS = 5, MOST_BYTES = 1024 };
+
+typedef struct burst {
+  xmcHeap *heap;
+  uint64_t refused;
+  char *block[BLOCKS][ITEMS];
+} burst;
+
+static void take(uint32_t i, void *data) {
+  burst *b = data;
+  for (uint32_t n = 0; n < BLOCKS; n++) {
+    uint64_t seed = (uint64_t)n * ITEMS + i + 1;
+    b->block[n][i] = xmcMalloc(b->heap, 4u + (uint32_t)((core_random(&seed) >> 32) % (MOST_BYTES - 3)));
+    b->refused += !b->block[n][i];
+  }
+}
+static void give(uint32_t i, void *data) {
+  burst *b = data;
+  for (uint32_t n = 0; n < BLOCKS; n++)
+    xmcFree(b->heap, b->block[n][i]);
+}
+
+static uint64_t lanes(burst *b, void (*what)(uint32_t, void *), uint64_t seed) {
+  simt s;
+  memset(&s, 0, sizeof s);
+  s.groups = GROUPS;
+  s.seed = seed;
+  s.most_ticks = (uint64_t)1 << 40;
+  simt_run(&s, what, b);
+  return s.ticks;
+}
+
+/* Returns how many requests of the first kernel are refused. */
+static uint64_t kernels(uint32_t mib, uint32_t rounds, int tells) {
+  static burst b;
+  uint64_t first = 0, before, ticks;
+  uint32_t round;
+  xmc_heap_stats s;
+  memset(&b, 0, sizeof b);
+  b.heap = core_heap((size_t)mib << 20, CORE_SLOTS_DEFAULT, 0, XMC_COALESCING);
+  for (round = 0; round < rounds; round++) {
+    before = b.refused;
+    ticks = lanes(&b, take, 2 * round + 1);
+    xmc_stats_meta(b.heap, &s);
+    first = round ? first : b.refused;
+    if (tells)
+      printf("  kernel %u: %.2f MiB live, %.2f free in Superblocks, %u pages free, %llu of %u refused, %llu "
+             "ticks\n",
+             round, (double)s.live_bytes / 1048576, (double)s.free_block_bytes / 1048576,
+             core_free_pages(b.heap), (unsigned long long)(b.refused - before), ITEMS * BLOCKS,
+             (unsigned long long)ticks);
+    lanes(&b, give, 2 * round + 2);
+  }
+  yardstick_end(b.heap);
+  return first;
+}
+
+int main(int argc, char **argv) {
+  if (argc > 2) {
+    kernels((uint32_t)atoi(argv[1]), (uint32_t)atoi(argv[2]), 1);
+    return yardstick_failed;
+  }
+  yardstick_most("refused of 30,720 requests of the first kernel on 31 MiB", kernels(31, 2, 0), 3000);
+  yardstick_most("the same on 39 MiB", kernels(39, 2, 0), 0);
+  return yardstick_failed;
+}
