@@ -29,7 +29,7 @@ XMC_FN int xmc_room_is_short(XMC_GLOBAL xmcHeap *heap) { return (xmc_room_near(h
  * the tries: how many more searches for used memory may find nothing before requests take new memory at once. Changes by several
  * work-items at the same time may get lost. */
 #define XMC_ROOM_SCALE 32u
-#define XMC_ROOM_MEAN(used) ((used)&0xffffu)
+#define XMC_ROOM_MEAN(used) (0xffffu & (used))
 #define XMC_ROOM_TRIES(used) ((used) >> 16)
 #define XMC_ROOM_WORD(mean, tries) ((mean) | (tries) << 16)
 
@@ -71,11 +71,10 @@ XMC_COLD_FN void xmc_room_look(XMC_GLOBAL xmcHeap *heap, xmc_u32 any, int missed
     xmc_and_hint64(&heap->scarce, ~(XMC_ROOM_BITS & ~bits));
 }
 
-/* Called after a search for used memory found some. */
+/* Called after a search for used memory found some. It stores only if more than half of the tries are gone, because a store costs time. */
 XMC_FN void xmc_room_found(XMC_GLOBAL xmcHeap *heap) {
   xmc_u32 used = xmc_load_relaxed32(&heap->room_used);
-  if (XMC_ROOM_TRIES(used) <
-      XMC_ROOM_MOST_TRIES / 2u) /* else nearly all are left, and the store would only cost time */
+  if (XMC_ROOM_TRIES(used) < XMC_ROOM_MOST_TRIES / 2u)
     xmc_store_relaxed32(&heap->room_used, XMC_ROOM_WORD(XMC_ROOM_MEAN(used), XMC_ROOM_MOST_TRIES));
 }
 
