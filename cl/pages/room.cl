@@ -40,8 +40,9 @@ XMC_FN int xmc_room_is_short(XMC_GLOBAL xmcHeap *heap) { return (xmc_room_near(h
  * page or more that become wholly free go back (xmc_stays_whole, xmc_superblock_released), unless they were used up before.
  *
  * While room is short and tries are left, used memory is looked for first (XMC_USED_FIRST). A search that finds some makes the tries
- * XMC_ROOM_MOST_TRIES (xmc_room_found); one that finds none (`missed`) takes one away. Without tries requests take new memory at once, and
- * each further sample gives XMC_ROOM_FEW_TRIES, if the parked bitmap names a Superblock: else there is no used memory to find. */
+ * XMC_ROOM_MOST_TRIES, if fewer than half as many are left (xmc_room_found); one that finds none (`missed`) takes one away. Without tries
+ * requests take new memory at once, and each further sample gives XMC_ROOM_FEW_TRIES, if the parked bitmap names a Superblock: else there
+ * is no used memory to find. */
 #define XMC_ROOM_USED 3u
 #define XMC_ROOM_PAGES 12u
 #define XMC_ROOM_MOST_TRIES 64u

@@ -4,18 +4,7 @@
  * the heap is as much smaller than one of 1.25 GiB on a GPU with room for 8,448. More phases than these two, whose sizes are up to 4 KB, and other heaps
  * with arguments: ageing_lanes MIB PHASES. With these a line a phase says what the memory is used for.
  */
-#include "support/simt.h"
-#define XMC_COALESCING 2
-#define XMC_SIMT 1
-#define XMC_MANY_PAGES 6951u /* as 3.5 GiB */
-#define XMC_USED_IS_DONE 1
-#define XMC_HOST_LANES "../../tests/support/simt_lanes.h"
-#define CORE_SLOTS_DEFAULT 256u
-#define SIMT_SLOT(group) ((group) / 48u * 64u + (group) % 48u)
-#define XMC_HOST_STEP() simt_step()
-#define XMC_HOST_THREAD() (simt_number() + 1u)
-#define YARDSTICK_OWN_STEPS
-#include "yardstick.h"
+#include "yardstick_lanes.h"
 
 enum { GROUPS = 62, ITEMS = GROUPS * SIMT_LANES, MOST_BLOCKS = 128, ROUNDS = 512 };
 
@@ -63,16 +52,6 @@ static void release(uint32_t i, void *data) {
     xmcFree(l->heap, l->block[i][--l->count[i]]);
 }
 
-static void lanes(life *l, void (*what)(uint32_t, void *), uint64_t *ticks) {
-  simt s;
-  memset(&s, 0, sizeof s);
-  s.groups = GROUPS;
-  s.seed = l->phase + 1;
-  s.most_ticks = (uint64_t)1 << 40;
-  simt_run(&s, what, l);
-  *ticks = s.ticks;
-}
-
 /* Words of Superblocks and places of slabs that hold no live block, by where they are */
 static void tell(life *l, double live, uint64_t refused, uint64_t ticks) {
   double parked = 0, places = 0;
@@ -102,15 +81,13 @@ int main(int argc, char **argv) {
   static life l;
   uint32_t mib = argc > 2 ? (uint32_t)atoi(argv[1]) : 39, phases = argc > 2 ? (uint32_t)atoi(argv[2]) : 2, i;
   xmc_heap_stats s;
-  uint64_t ended;
   l.heap = core_heap((size_t)mib << 20, CORE_SLOTS_DEFAULT, 0, XMC_COALESCING);
   for (i = 0; i < ITEMS; i++)
     l.seed[i] = i * 2654435761u + 12345u;
   for (l.phase = 0; l.phase < phases; l.phase++) {
     uint64_t refused = l.refused;
-    uint64_t ticks;
+    uint64_t ticks = yardstick_lanes(GROUPS, run, &l, l.phase + 1);
     double live = 0;
-    lanes(&l, run, &ticks);
     for (i = 0; i < ITEMS; i++)
       live += l.live[i];
     tell(&l, live, l.refused - refused, ticks);
@@ -120,7 +97,7 @@ int main(int argc, char **argv) {
   }
   if (argc <= 2)
     yardstick_most("refused of 2 million operations, while the sizes change once", l.refused, 1000);
-  lanes(&l, release, &ended);
+  yardstick_lanes(GROUPS, release, &l, l.phase + 1);
   yardstick_end(l.heap);
   return yardstick_failed;
 }
