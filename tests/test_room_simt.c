@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What GPUs do while room is short: Superblocks that become wholly free go back instead of staying in a seat, and used memory is looked
- * for first as long as such searches find some. Here one sub-group acts as many: it runs in the slot `slot`. */
+ * for first as long as such searches find some; before that, of slots that share a FIFO one carves. Here one sub-group acts as many: it runs
+ * in the slot `slot`. */
 #include "support/simt.h"
 static uint32_t slot;
-#define SIMT_SLOT(group) ((group) + slot)
+enum { SHARERS = 8 };
+static uint32_t shares, sharer[SHARERS]; /* if set, sub-groups run in these slots instead */
+#define SIMT_SLOT(group) (shares ? sharer[group] : (group) + slot)
 #define XMC_SIMT 1
 #define XMC_MANY_PAGES 2048u
 #define XMC_USED_IS_DONE 1
@@ -18,7 +21,7 @@ static uint32_t slot;
 
 enum { MIB = 64, ALL = 32 };
 static xmcHeap *heap;
-static char *block[SIMT_LANES];
+static char *block[SIMT_LANES], *got[SHARERS];
 static uint64_t seed;
 static uint32_t size, first, last; /* lanes [first, last) ask for `size` bytes each, or free what they got */
 
@@ -39,16 +42,20 @@ static void fill(uint32_t number, void *unused) {
   while (number == 0 && core_free_pages(heap) > 330)
     assert_non_null(xmcMalloc(heap, XMC_PAGE_BYTES));
 }
-static void run(uint32_t in, void (*what)(uint32_t, void *), uint32_t from, uint32_t to) {
+static void run_groups(uint32_t groups, uint32_t in, void (*what)(uint32_t, void *), uint32_t from,
+                       uint32_t to) {
   simt s;
   memset(&s, 0, sizeof s);
-  s.groups = 1;
+  s.groups = groups;
   s.seed = ++seed;
   slot = in;
   first = from;
   last = to;
   simt_run(&s, what, NULL);
   assert_int_equal(s.hung, 0);
+}
+static void run(uint32_t in, void (*what)(uint32_t, void *), uint32_t from, uint32_t to) {
+  run_groups(1, in, what, from, to);
 }
 static void intact(void) {
   xmc_heap_report report;
@@ -173,9 +180,49 @@ static void searches_that_find_some(void **state) {
   core_heap_free(heap);
 }
 
+/* Sub-groups whose slots share a FIFO without an active Superblock ask for a block each: one of them carves, the others look at the seat
+ * and claim blocks of what it put there. Where a work-item has stopped while it carved, they look in vain, and all carve. */
+static void one_asks(uint32_t number, void *unused) {
+  (void)unused;
+  if (number % SIMT_LANES == 0)
+    got[number / SIMT_LANES] = xmcMalloc(heap, size);
+}
+static uint32_t pages_for_sharers(int stopped) {
+  xmc_u32 cls = xmc_class_of(size), count, pages, i, n = 0;
+  heap = core_heap((size_t)16 << 20, 256, 0, XMC_COALESCING);
+  count = xmc_fifos_count(heap->fifo_table[cls]);
+  for (i = count; n < SHARERS; i++)
+    if (xmc_slot_hint(i, count) == 0)
+      sharer[n++] = i;
+  xmc_fifo_at(heap, cls, 0)->carving = stopped;
+  pages = core_free_pages(heap);
+  shares = 1;
+  run_groups(SHARERS, 0, one_asks, 0, 0);
+  shares = 0;
+  for (i = 0; i < SHARERS; i++)
+    assert_non_null(got[i]);
+  pages -= core_free_pages(heap);
+  assert_int_equal(xmc_fifo_at(heap, cls, 0)->carving, 0);
+  intact();
+  core_heap_free(heap);
+  return pages;
+}
+static void one_carves_for_all(void **state) {
+  enum { TIMES = 50 };
+  static const uint32_t sizes[] = {128, 256, 512, 1024, 2048};
+  uint32_t i, n;
+  (void)state;
+  for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (n = 0; n < TIMES; n++) {
+      size = sizes[i];
+      assert_int_equal(pages_for_sharers(0), 1);
+      assert_int_equal(pages_for_sharers(1), SHARERS);
+    }
+}
+
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(goes_back_while_short),
-                                     cmocka_unit_test(searches_that_find_nothing),
-                                     cmocka_unit_test(searches_that_find_some)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(goes_back_while_short), cmocka_unit_test(searches_that_find_nothing),
+      cmocka_unit_test(searches_that_find_some), cmocka_unit_test(one_carves_for_all)};
   return run_named(tests, argc, argv);
 }

@@ -192,12 +192,12 @@ typedef uint64_t xmc_u64;
 /* The papers' FIFO (2011, figure 7) of 32-bit Superblock ids, and beside it the seat, which holds the active Superblock. */
 #define XMC_FIFO_SIZE 4u /* messages; a power of two, so that sequence numbers may wrap around */
 typedef struct xmc_fifo {
-  xmc_u64 active; /* the seat: the active Superblock's id or XMC_NONE; above: how often it changed */
-  xmc_u32 hint;   /* where to take pages first (xmc_pages_take); of a small class: id of the last slab + 1 */
-  xmc_u32 partly; /* CPU devices: 1 if the last guess that the active one is wholly free was wrong, else 0 */
-  xmc_u64 tail;   /* the whole tail message: sequence number << 32 | payload */
-  xmc_u32 head;   /* sequence number of the head message */
-  xmc_u32 spare;  /* 0 */
+  xmc_u64 active;  /* the seat: the active Superblock's id or XMC_NONE; above: how often it changed */
+  xmc_u32 hint;    /* where to take pages first (xmc_pages_take); of a small class: id of the last slab + 1 */
+  xmc_u32 partly;  /* CPU devices: 1 if the last guess that the active one is wholly free was wrong, else 0 */
+  xmc_u64 tail;    /* the whole tail message: sequence number << 32 | payload */
+  xmc_u32 head;    /* sequence number of the head message */
+  xmc_u32 carving; /* GPUs: 1 while a work-item carves for this FIFO (xmc_seat_changes), else 0 */
   xmc_u64 message[XMC_FIFO_SIZE]; /* message n is at n % XMC_FIFO_SIZE */
 } xmc_fifo;
 

@@ -36,7 +36,7 @@ XMC_FN void xmc_fifo_init(XMC_GLOBAL xmc_fifo *fifo, xmc_u32 start) {
   xmc_store_relaxed32(&fifo->head, start);
   xmc_store_relaxed32(&fifo->hint, 0);
   xmc_store_relaxed32(&fifo->partly, 0);
-  xmc_store_relaxed32(&fifo->spare, 0);
+  xmc_store_relaxed32(&fifo->carving, 0);
   xmc_store_relaxed64(&fifo->tail, xmc_message(start - 1u, XMC_NONE));
   XMC_ROLLED
   for (i = 1; i <= XMC_FIFO_SIZE; i++) {

@@ -26,7 +26,7 @@
  *   FIFO: active, messages     XMC_NONE (not in the ring) or an id that its class can have   check_tables.c
  *         head, numbers        those of 0 ... XMC_FIFO_SIZE messages, old ones in order      check_tables.c
  *         hint                 small classes: 0 or a slab's id + 1; others any               check_tables.c
- *         partly, spare        0 or 1; 0                                                     check_tables.c
+ *         partly, carving      0 or 1                                                        check_tables.c
  *   own places, hints of pages for slabs 0 or a slab's id + 1; for runs any                  check_tables.c
  *   bitmaps, index, free pages no bit for things that do not exist, no bit missing           check_tables.c
  *   page map: pages in use     the one entry that their run has                              check.c

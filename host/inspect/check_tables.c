@@ -69,9 +69,9 @@ static void check_fifo(xmc_checker *c, xmc_u32 cls, xmc_u32 slot) {
   xmc_fifo *fifo = xmc_fifo_at(c->meta, cls, slot);
   xmc_u64 offset = (xmc_u64)((char *)fifo - (char *)c->meta);
   xmc_u32 tail = xmc_message_number(fifo->tail), used = tail - fifo->head + 1u;
-  if (used > XMC_FIFO_SIZE || fifo->partly > 1u || fifo->spare) {
+  if (used > XMC_FIFO_SIZE || fifo->partly > 1u || fifo->carving > 1u) {
     xmc_report_problem(c, XMC_PROBLEM_FIFO, offset, "FIFO %u of class %u: head %u, tail %u, flags 0x%x, 0x%x",
-                       slot, cls, fifo->head, tail, fifo->partly, fifo->spare);
+                       slot, cls, fifo->head, tail, fifo->partly, fifo->carving);
     return;
   }
   remember(c, cls, slot, offset, xmc_active_id(fifo->active));
