@@ -101,6 +101,7 @@ static void old_message_beyond_the_tables(xmcHeap *meta) {
 }
 static void hint_between_the_tables(xmcHeap *meta) { xmc_fifo_at(meta, 2, 0)->hint = 0xffffffffu; }
 static void fifo_flags(xmcHeap *meta) { xmc_fifo_at(meta, 2, 0)->partly = 0x80000000u; }
+static void fifo_carving(xmcHeap *meta) { xmc_fifo_at(meta, 30, 0)->carving = 2u; }
 
 static void word_of_no_page(xmcHeap *meta) {
   *xmc_word_of(meta, xmc_superblock_id(meta->pages, 2)) = xmc_word_make(3, 32, 0);
@@ -203,6 +204,7 @@ static const lie lies[] = {LIE(active_behind_the_last_page),
                            LIE(old_message_beyond_the_tables),
                            LIE(hint_between_the_tables),
                            LIE(fifo_flags),
+                           LIE(fifo_carving),
                            LIE(word_of_no_page),
                            LIE(word_between_the_tables),
                            LIE(parked_and_not_listed),
