@@ -4,7 +4,7 @@
  * in the slot `slot`. */
 #include "support/simt.h"
 static uint32_t slot;
-enum { SHARERS = 8 };
+enum { SHARERS = 24, FEW = 8, ASKED = 12 };
 static uint32_t shares, sharer[SHARERS]; /* if set, sub-groups run in these slots instead */
 #define SIMT_SLOT(group) (shares ? sharer[group] : (group) + slot)
 #define XMC_SIMT 1
@@ -21,7 +21,7 @@ static uint32_t shares, sharer[SHARERS]; /* if set, sub-groups run in these slot
 
 enum { MIB = 64, ALL = 32 };
 static xmcHeap *heap;
-static char *block[SIMT_LANES], *got[SHARERS];
+static char *block[SIMT_LANES];
 static uint64_t seed;
 static uint32_t size, first, last; /* lanes [first, last) ask for `size` bytes each, or free what they got */
 
@@ -180,32 +180,40 @@ static void searches_that_find_some(void **state) {
   core_heap_free(heap);
 }
 
-/* Sub-groups whose slots share a FIFO without an active Superblock ask for a block each: one of them carves, the others look at the seat
- * and claim blocks of what it put there. Where a work-item has stopped while it carved, they look in vain, and all carve. */
-static void one_asks(uint32_t number, void *unused) {
-  (void)unused;
-  if (number % SIMT_LANES == 0)
-    got[number / SIMT_LANES] = xmcMalloc(heap, size);
-}
-static uint32_t pages_for_sharers(int stopped) {
-  xmc_u32 cls = xmc_class_of(size), count, pages, i, n = 0;
-  heap = core_heap((size_t)16 << 20, 256, 0, XMC_COALESCING);
+/* A heap some of whose slots share the first FIFO of the class of `size`: the sub-groups run in these slots. */
+static xmc_fifo *shared(void) {
+  xmc_u32 cls = xmc_class_of(size), count, i, n = 0;
+  heap = core_heap((size_t)32 << 20, 256, 0, XMC_COALESCING);
   count = xmc_fifos_count(heap->fifo_table[cls]);
   for (i = count; n < SHARERS; i++)
     if (xmc_slot_hint(i, count) == 0)
       sharer[n++] = i;
-  xmc_fifo_at(heap, cls, 0)->carving = stopped;
-  pages = core_free_pages(heap);
+  return xmc_fifo_at(heap, cls, 0);
+}
+/* Returns how many pages come into use. */
+static uint32_t share(xmc_fifo *fifo, uint32_t groups, void (*what)(uint32_t, void *)) {
+  xmc_u32 pages = core_free_pages(heap);
   shares = 1;
-  run_groups(SHARERS, 0, one_asks, 0, 0);
+  run_groups(groups, 0, what, 0, 0);
   shares = 0;
-  for (i = 0; i < SHARERS; i++)
-    assert_non_null(got[i]);
   pages -= core_free_pages(heap);
-  assert_int_equal(xmc_fifo_at(heap, cls, 0)->carving, 0);
+  assert_int_equal(fifo->carving, 0);
   intact();
   core_heap_free(heap);
   return pages;
+}
+
+/* They ask for a block each while the FIFO has no active Superblock: one of them carves, the others look at the seat and claim blocks of what
+ * it put there. Where a work-item has stopped while it carved, they look in vain, and all carve. */
+static void one_asks(uint32_t number, void *unused) {
+  (void)unused;
+  if (number % SIMT_LANES == 0)
+    assert_non_null(xmcMalloc(heap, size));
+}
+static uint32_t pages_for_one_each(int stopped) {
+  xmc_fifo *fifo = shared();
+  fifo->carving = stopped;
+  return share(fifo, FEW, one_asks);
 }
 static void one_carves_for_all(void **state) {
   enum { TIMES = 50 };
@@ -215,14 +223,39 @@ static void one_carves_for_all(void **state) {
   for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
     for (n = 0; n < TIMES; n++) {
       size = sizes[i];
-      assert_int_equal(pages_for_sharers(0), 1);
-      assert_int_equal(pages_for_sharers(1), SHARERS);
+      assert_int_equal(pages_for_one_each(0), 1);
+      assert_int_equal(pages_for_one_each(1), FEW);
     }
+}
+
+/* 8 to 15 lanes of each ask again and again. Who comes to carve just after another one did finds that one's Superblock in the seat, so that
+ * all blocks of all Superblocks but the last are used. */
+static uint32_t lanes_that_ask(uint32_t group, uint32_t time) { return 8 + (group * 5 + time * 3) % 8; }
+static void some_ask(uint32_t number, void *unused) {
+  uint32_t lane = number % SIMT_LANES, group = number / SIMT_LANES, n, k;
+  (void)unused;
+  for (n = 0; n < ASKED; n++) {
+    for (k = (group * 37 + n * 101 + (uint32_t)seed * 13) % 61; k--;)
+      simt_step();
+    if (lane < lanes_that_ask(group, n))
+      assert_non_null(xmcMalloc(heap, size));
+  }
+}
+static void who_comes_late_does_not_carve(void **state) {
+  uint32_t n, blocks = 0;
+  (void)state;
+  size = 512;
+  for (n = 0; n < SHARERS * ASKED; n++)
+    blocks += lanes_that_ask(n / ASKED, n % ASKED);
+  for (n = 0; n < 20; n++)
+    assert_int_equal(share(shared(), SHARERS, some_ask),
+                     (blocks * size + XMC_PAGE_BYTES - 1) / XMC_PAGE_BYTES);
 }
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(goes_back_while_short), cmocka_unit_test(searches_that_find_nothing),
-      cmocka_unit_test(searches_that_find_some), cmocka_unit_test(one_carves_for_all)};
+      cmocka_unit_test(searches_that_find_some), cmocka_unit_test(one_carves_for_all),
+      cmocka_unit_test(who_comes_late_does_not_carve)};
   return run_named(tests, argc, argv);
 }

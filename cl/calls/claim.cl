@@ -73,17 +73,18 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   return claim;
 }
 
-/* In programs with own places (own.cl) several slots share a FIFO. If its active Superblock is exhausted, they would all carve at the same
- * time: one of the Superblocks made gets the seat, and most blocks of the others stay unused, until room is so scarce that searches find
- * them. So only the work-item that sets the FIFO's field `carving` carves; the others look at the seat, at most XMC_CARVE_LOOKS times, and
- * begin again once it has changed. Who looks in vain carves, too, so that nobody depends on a work-item that stopped.
+/* In programs with own places (own.cl) several slots may share a FIFO. If its active Superblock is exhausted, they would all carve at the
+ * same time: one of the Superblocks made gets the seat, and most blocks of the others stay unused, until room is so scarce that searches
+ * find them. So the work-item that sets the FIFO's field `carving` carves. The others look at the seat, at most XMC_CARVE_LOOKS times, and
+ * begin again once it has changed. Who set the field looks once as well, because the seat may have changed since it was read. Who looks in
+ * vain carves, too, so that nobody depends on a work-item that stopped.
  *
- * These requests carve at once: those for half a Superblock or more; those for slabs of many places, because there who did not get the
- * seat gives the slab back (xmc_slab_other); and all while requests look for used memory first. */
-#define XMC_CARVE_HALF 16u
+ * These requests carve at once: those for XMC_CARVE_FEW blocks or more, which leave few to others; those for slabs of many places, because
+ * there who did not get the seat gives the slab back (xmc_slab_other); and all while requests look for used memory first. */
+#define XMC_CARVE_FEW 16u
 #define XMC_CARVE_LOOKS 32u
 XMC_FN int xmc_carves_in_turn(xmc_u32 want, xmc_u32 fifo) {
-  return XMC_OWN_PLACES && fifo < XMC_SEAT_PARKS && want < XMC_CARVE_HALF;
+  return XMC_OWN_PLACES && fifo < XMC_SEAT_PARKS && want < XMC_CARVE_FEW;
 }
 /* Returns 1 if the seat changed, 0 if the caller is to carve. */
 XMC_FN int xmc_seat_changes(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want, xmc_u32 fifo,
@@ -91,9 +92,10 @@ XMC_FN int xmc_seat_changes(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 want,
   xmc_u32 looks = XMC_CARVE_LOOKS;
   if (!xmc_carves_in_turn(want, fifo) ||
       (xmc_class_is_small(cls) && !xmc_slab_is_parked(xmc_slab_class(cls))) ||
-      (xmc_room_near(heap) & (xmc_u32)(XMC_USED_FIRST | XMC_SCARCE_NOW)) ||
-      !xmc_cas_relaxed32(&xmc_fifo_number(heap, fifo)->carving, 0, 1u))
+      (xmc_room_near(heap) & (xmc_u32)(XMC_USED_FIRST | XMC_SCARCE_NOW)))
     return 0;
+  if (!xmc_cas_relaxed32(&xmc_fifo_number(heap, fifo)->carving, 0, 1u))
+    looks = 1u;
   while (looks--)
     if (xmc_load_relaxed64(&xmc_fifo_number(heap, fifo)->active) != active)
       return 1;
@@ -108,10 +110,10 @@ XMC_FN xmc_claim xmc_blocks_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 
   if (!claim) {
     XMC_AFRESH(cls);
     XMC_AFRESH(seat.fifo);
-    if (xmc_seat_changes(heap, cls, want, seat.fifo, seat.active))
-      return XMC_CLAIM_AGAIN;
-    claim = xmc_carve(heap, me, words, cls, want, seat);
-    if (xmc_carves_in_turn(want, seat.fifo))
+    claim = xmc_seat_changes(heap, cls, want, seat.fifo, seat.active)
+                ? XMC_CLAIM_AGAIN
+                : xmc_carve(heap, me, words, cls, want, seat);
+    if (xmc_carves_in_turn(want, seat.fifo)) /* all do: to remember who set it would cost registers */
       xmc_store_relaxed32(&xmc_fifo_number(heap, seat.fifo)->carving, 0);
   }
   return claim;

@@ -197,7 +197,7 @@ typedef struct xmc_fifo {
   xmc_u32 partly;  /* CPU devices: 1 if the last guess that the active one is wholly free was wrong, else 0 */
   xmc_u64 tail;    /* the whole tail message: sequence number << 32 | payload */
   xmc_u32 head;    /* sequence number of the head message */
-  xmc_u32 carving; /* GPUs: 1 while a work-item carves for this FIFO (xmc_seat_changes), else 0 */
+  xmc_u32 carving; /* GPUs, a hint: 1 while a work-item carves for this FIFO (xmc_seat_changes), else 0 */
   xmc_u64 message[XMC_FIFO_SIZE]; /* message n is at n % XMC_FIFO_SIZE */
 } xmc_fifo;
 
