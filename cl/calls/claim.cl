@@ -81,7 +81,7 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
  *
  * These requests carve at once: those for XMC_CARVE_FEW blocks or more, which leave few to others; those for slabs of many places, because
  * there who did not get the seat gives the slab back (xmc_slab_other); and all while requests look for used memory first. */
-#define XMC_CARVE_FEW 16u
+#define XMC_CARVE_FEW 4u
 #define XMC_CARVE_LOOKS 32u
 XMC_FN int xmc_carves_in_turn(xmc_u32 want, xmc_u32 fifo) {
   return XMC_OWN_PLACES && fifo < XMC_SEAT_PARKS && want < XMC_CARVE_FEW;
