@@ -79,8 +79,9 @@ XMC_COLD_FN xmc_claim xmc_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
  * begin again once it has changed. Who set the field looks once as well, because the seat may have changed since it was read. Who looks in
  * vain carves, too, so that nobody depends on a work-item that stopped.
  *
- * These requests carve at once: those for XMC_CARVE_FEW blocks or more, which leave few to others; those for slabs of many places, because
- * there who did not get the seat gives the slab back (xmc_slab_other); and all while requests look for used memory first. */
+ * These requests carve at once: those for XMC_CARVE_FEW blocks or more, of which few share a Superblock, so that most would look in vain or
+ * carve next; those for slabs of many places, because there who did not get the seat gives the slab back (xmc_slab_other); and all while
+ * requests look for used memory first. */
 #define XMC_CARVE_FEW 4u
 #define XMC_CARVE_LOOKS 32u
 XMC_FN int xmc_carves_in_turn(xmc_u32 want, xmc_u32 fifo) {
