@@ -4,7 +4,7 @@
  * in the slot `slot`. */
 #include "support/simt.h"
 static uint32_t slot;
-enum { SHARERS = 24, FEW = 8, ASKED = 40 };
+enum { SHARERS = 24, ASKERS = 8, ASKED = 40 };
 static uint32_t shares, sharer[SHARERS]; /* if set, sub-groups run in these slots instead */
 #define SIMT_SLOT(group) (shares ? sharer[group] : (group) + slot)
 #define XMC_SIMT 1
@@ -213,7 +213,7 @@ static void one_asks(uint32_t number, void *unused) {
 static uint32_t pages_for_one_each(int stopped) {
   xmc_fifo *fifo = shared();
   fifo->carving = stopped;
-  return share(fifo, FEW, one_asks);
+  return share(fifo, ASKERS, one_asks);
 }
 static void one_carves_for_all(void **state) {
   enum { TIMES = 50 };
@@ -224,7 +224,7 @@ static void one_carves_for_all(void **state) {
     for (n = 0; n < TIMES; n++) {
       size = sizes[i];
       assert_int_equal(pages_for_one_each(0), 1);
-      assert_int_equal(pages_for_one_each(1), FEW);
+      assert_int_equal(pages_for_one_each(1), ASKERS);
     }
 }
 
