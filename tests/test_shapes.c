@@ -113,12 +113,98 @@ static void divergent(test_env *env) {
   test_empty(env, heap);
 }
 
+/* Fills refs[0 … 32) with blocks from blocks[*at] on, in runs of neighbours, which most often share a Superblock: one run of 32, or runs
+ * of random lengths whose items lie in any order. Some places stay 0. If `twice`, another place has the same block as the first one that
+ * has one. Returns how many blocks stand there twice. */
+enum { WINDOW = 32 };
+static size_t fill_window(cl_ulong *refs, const test_block *blocks, size_t count, size_t *at, uint64_t *seed,
+                          int twice) {
+  size_t i, filled = 0,
+            most = (size_t)(*seed = test_hash(*seed)) % 4 ? 1 + (size_t)(*seed >> 8) % WINDOW : WINDOW;
+  memset(refs, 0, WINDOW * sizeof *refs);
+  while (filled < WINDOW && *at < count) {
+    size_t run = most < WINDOW ? 1 + (size_t)(*seed = test_hash(*seed)) % most : WINDOW;
+    for (; run > 0 && filled < WINDOW && *at < count; run--)
+      refs[filled++] = blocks[(*at)++].ref;
+    *at +=
+        most < WINDOW ? (size_t)(*seed >> 16) % 40 : 0; /* the blocks between are freed by the last launch */
+    if (most < WINDOW && *seed >> 32 & 1)
+      filled++; /* an item that frees nothing */
+  }
+  for (i = WINDOW - 1; i > 0 && most < WINDOW; i--) {
+    size_t other = (size_t)(*seed = test_hash(*seed)) % (i + 1);
+    cl_ulong ref = refs[i];
+    refs[i] = refs[other];
+    refs[other] = ref;
+  }
+  for (i = 0; twice && i < WINDOW; i++)
+    if (!refs[i] && refs[(i + 1) % WINDOW]) {
+      refs[i] = refs[(i + 1) % WINDOW];
+      return 1;
+    }
+  return 0;
+}
+
+static int by_ref(const void *a, const void *b) {
+  cl_ulong x = *(const cl_ulong *)a, y = *(const cl_ulong *)b;
+  return x < y ? -1 : x > y;
+}
+/* Sets the tag of each block whose reference is among `refs`, which are sorted, to 1. */
+static void mark_freed(test_block *blocks, size_t count, cl_ulong *refs, size_t places) {
+  size_t i;
+  qsort(refs, places, sizeof *refs, by_ref);
+  for (i = 0; i < count; i++)
+    blocks[i].tag = bsearch(&blocks[i].ref, refs, places, sizeof *refs, by_ref) != NULL;
+}
+
+static void free_places(test_env *env, const test_blocks *b, cl_kernel kernel, cl_mem buffer,
+                        const cl_ulong *refs, size_t places) {
+  test_write(env, buffer, refs, places * sizeof *refs);
+  test_launch(env, kernel, places, b->local, "hmu", b->heap, buffer, (cl_uint)places);
+}
+
+/* Items of a sub-group free blocks of one Superblock, of many, and of as many as there are items, in any partition; one block in some
+ * windows twice. Each block is free afterwards, and each second free is counted. */
+static void partitions(test_env *env) {
+  static const cl_ulong sizes[] = {16, 48, 200, 700, 3000};
+  size_t count = test_scaled(env, 1024, 8192, 65536), size, i, at, places, again;
+  size_t turn;
+  for (turn = 0; turn < 2; turn++) {
+    xmc_heap heap = test_heap(env, test_scaled(env, 8u << 20, 64u << 20, 256u << 20));
+    test_blocks b = blocks_new(env, heap, count, 64);
+    cl_kernel kernel = test_kernel(env, heap, "shapes.cl", "shape_free", NULL);
+    cl_mem buffer = test_buffer(env, (count + WINDOW) * sizeof(cl_ulong), NULL);
+    cl_ulong *refs = calloc(count + WINDOW, sizeof *refs), *asked = calloc(count, sizeof *asked);
+    uint64_t seed = 7 + turn;
+    size_t twice = 0;
+    assert_non_null(refs);
+    assert_non_null(asked);
+    for (size = 0; size < sizeof sizes / sizeof *sizes; size++) {
+      for (i = 0; i < count; i++) /* one size; then two in turn, so that neighbours are of two classes */
+        asked[i] = turn && i % 3 == 0 ? sizes[size] / 2 : sizes[size];
+      assert_int_equal(blocks_malloc(&b, asked, count), 0);
+      for (at = places = 0; at < count && places < count; places += WINDOW)
+        twice += fill_window(refs + places, b.host, count, &at, &seed, turn == 1);
+      free_places(env, &b, kernel, buffer, refs, places);
+      /* the rest: all whose reference is at no place */
+      mark_freed(b.host, count, refs, places);
+      for (i = again = 0; i < count; i++)
+        if (!b.host[i].tag)
+          refs[again++] = b.host[i].ref;
+      free_places(env, &b, kernel, buffer, refs, again);
+      assert_int_equal(test_intact(env, heap).live_blocks, 0);
+    }
+    assert_int_equal(test_intact(env, heap).double_frees + test_intact(env, heap).invalid_frees, twice);
+    assert_true(turn == 0 || twice > 0);
+    free(refs);
+    free(asked);
+  }
+}
+
 int main(int argc, char **argv) {
   static const test_case cases[] = {
-      TEST(one_dimension, SPREAD_AXES),
-      TEST(more_dimensions, SPREAD_AXES),
-      TEST(few_lanes, SPREAD_AXES),
-      TEST(divergent, SPREAD_AXES),
+      TEST(one_dimension, SPREAD_AXES), TEST(more_dimensions, SPREAD_AXES), TEST(few_lanes, SPREAD_AXES),
+      TEST(divergent, SPREAD_AXES),     TEST(partitions, SPREAD_AXES),
   };
   return test_main("shapes", cases, sizeof cases / sizeof *cases, argc, argv);
 }

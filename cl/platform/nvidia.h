@@ -192,10 +192,15 @@ XMC_FN xmc_u32 xmc_lane(void) {
   __asm("mov.u32 %0, %%laneid;" : "=r"(lane));
   return lane;
 }
+/* Returns the lanes that run together now. ptxas knows that it is the same for all of them, until the next branch. */
+XMC_FN xmc_lanes xmc_lanes_here(void) {
+  xmc_lanes here;
+  __asm volatile("activemask.b32 %0;" : "=r"(here));
+  return here;
+}
 XMC_FN xmc_lanes xmc_lanes_matching(xmc_u64 key) {
-  xmc_lanes active, same;
-  __asm volatile("activemask.b32 %0;" : "=r"(active));
-  __asm volatile("match.any.sync.b64 %0, %1, %2;" : "=r"(same) : "l"(key), "r"(active) : "memory");
+  xmc_lanes here = xmc_lanes_here(), same;
+  __asm volatile("match.any.sync.b64 %0, %1, %2;" : "=r"(same) : "l"(key), "r"(here) : "memory");
   return same;
 }
 XMC_FN xmc_u32 xmc_lanes_below(xmc_lanes m) {
@@ -216,9 +221,8 @@ XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
  * some lanes of the group m are not among them, which is rare, the group shuffles again. */
 XMC_FN void xmc_lanes_sync(xmc_lanes m) { __asm volatile("bar.warp.sync %0;" : : "r"(m) : "memory"); }
 XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
-  xmc_lanes here;
+  xmc_lanes here = xmc_lanes_here();
   xmc_u32 x, y;
-  __asm volatile("activemask.b32 %0;" : "=r"(here));
   xmc_lanes_sync(here);
   x = xmc_shuffle32(here, *a, lane);
   y = xmc_shuffle32(here, *b, lane);
@@ -242,8 +246,7 @@ XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 n) {
 }
 /* A match.all with the constant mask of all lanes is one instruction; a match.any with a mask unknown to ptxas is more than ten. */
 XMC_FN int xmc_full_same(xmc_u64 a, xmc_u64 b, xmc_u32 n, int *all_n) {
-  xmc_lanes here, x, y, z;
-  __asm volatile("activemask.b32 %0;" : "=r"(here));
+  xmc_lanes here = xmc_lanes_here(), x, y, z;
   if (here != 0xffffffffu)
     return 0;
   __asm volatile("match.all.sync.b64 %0, %3, 0xffffffff; match.all.sync.b64 %1, %4, 0xffffffff; "
@@ -254,17 +257,6 @@ XMC_FN int xmc_full_same(xmc_u64 a, xmc_u64 b, xmc_u32 n, int *all_n) {
   *all_n = z != 0;
   return (x & y) != 0;
 }
-/* Returns 1, to all lanes that run together, if the predicate is true for one of them. Lanes that leave a loop by this result leave it
- * together: so ptxas puts no YIELD into the loop, and the lanes come together again behind it. */
-XMC_FN int xmc_lanes_any(int predicate) {
-  xmc_lanes here, r;
-  __asm volatile("activemask.b32 %0;" : "=r"(here));
-  __asm volatile("{ .reg .pred q; setp.ne.s32 q, %1, 0; vote.sync.ballot.b32 %0, q, %2; }"
-                 : "=r"(r)
-                 : "r"(predicate), "r"(here)
-                 : "memory");
-  return r != 0;
-}
 /* Returns the lanes of m for which the predicate is true. All lanes of m must call. */
 XMC_FN xmc_lanes xmc_lanes_ballot(xmc_lanes m, int predicate) {
   xmc_lanes r;
@@ -274,6 +266,9 @@ XMC_FN xmc_lanes xmc_lanes_ballot(xmc_lanes m, int predicate) {
                  : "memory");
   return r;
 }
+/* Returns 1, to all lanes that run together, if the predicate is true for one of them. Lanes that leave a loop by this result leave it
+ * together: so ptxas puts no YIELD into the loop, and the lanes come together again behind it. */
+XMC_FN int xmc_lanes_any(int predicate) { return xmc_lanes_ballot(xmc_lanes_here(), predicate) != 0; }
 /* A CAS if `ask` is not 0; otherwise it only returns `expected`. There is no branch, so that no lane leaves the others. */
 XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
   xmc_u64 old;
@@ -320,6 +315,36 @@ XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
   }
 #endif
   return r;
+}
+/* xmc_lanes_gather32: as in xmc_lanes_share, all lanes that run together take part at once. Each step joins the value of every second lane
+ * of each group to that of the lane before it in the group, so that after five the first has all. In a loop ptxas would not know the mask. */
+XMC_FN xmc_u32 xmc_lanes_gather_step(xmc_lanes here, xmc_lanes *above, xmc_u32 odd, xmc_u32 value) {
+  xmc_u32 next = xmc_shuffle32(here, value, 31u - clz(*above & -*above)); /* any value if none is above */
+  value |= *above ? next : 0;
+  *above &= xmc_lanes_ballot(here, !odd);
+  return value;
+}
+XMC_FN xmc_u32 xmc_lanes_gather32(xmc_lanes m, xmc_u32 value) {
+  xmc_lanes here = xmc_lanes_here(), above;
+  xmc_u32 rank = xmc_lanes_below(m), all;
+  xmc_lanes_sync(here);
+  all = XMC_NVIDIA_REDUX ? xmc_lanes_or32(here, value) : 0; /* without redux the steps are faster */
+  if (XMC_NVIDIA_REDUX && m == here)
+    return all;
+  here = xmc_lanes_here();
+  xmc_lanes_sync(here);
+  __asm("mov.u32 %0, %%lanemask_gt;" : "=r"(above));
+  above &= m & here;
+  value = xmc_lanes_gather_step(here, &above, rank & 1u, value);
+  value = xmc_lanes_gather_step(here, &above, rank & 2u, value);
+  value = xmc_lanes_gather_step(here, &above, rank & 4u, value);
+  value = xmc_lanes_gather_step(here, &above, rank & 8u, value);
+  value = xmc_lanes_gather_step(here, &above, rank & 16u, value);
+  if (m & ~here) { /* rare: lanes of the group run apart */
+    xmc_lanes_sync(m);
+    value = xmc_lanes_or32(m, value);
+  }
+  return value;
 }
 #define XMC_HAS_LANES 1
 #endif

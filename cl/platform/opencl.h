@@ -164,6 +164,10 @@ XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
   }
   return r;
 }
+XMC_FN xmc_u32 xmc_lanes_gather32(xmc_lanes m, xmc_u32 value) {
+  xmc_lanes_sync(m);
+  return xmc_lanes_or32(m, value);
+}
 #define XMC_HAS_LANES 1
 #endif
 

@@ -81,3 +81,10 @@ __kernel void shape_divergent(__global xmcHeap *heap, __global test_block *block
   if (p)
     stamp(heap, &blocks[id], p, size, tag + id);
 }
+
+/* Each item frees the block of its place, if there is one. */
+__kernel void shape_free(__global xmcHeap *heap, __global const ulong *refs, uint count) {
+  uint id = linear_id();
+  if (id < count && refs[id])
+    xmcFree(heap, xmcFromRef(heap, refs[id]));
+}

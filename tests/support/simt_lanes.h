@@ -42,6 +42,7 @@ XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
   return simt_shuffle(m, value, lane);
 }
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) { return simt_or(m, value); }
+XMC_FN xmc_u32 xmc_lanes_gather32(xmc_lanes m, xmc_u32 value) { return simt_or(m, value); }
 XMC_FN void xmc_lanes_sync(xmc_lanes m) { simt_or(m, 0); }
 XMC_FN xmc_lanes xmc_lanes_ballot(xmc_lanes m, int predicate) {
   xmc_u32 lane = xmc_lane(), low = simt_or(m, predicate && lane < 32u ? 1u << lane : 0);
