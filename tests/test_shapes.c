@@ -113,25 +113,26 @@ static void divergent(test_env *env) {
   test_empty(env, heap);
 }
 
-/* Fills refs[0 … 32) with blocks from blocks[*at] on, in runs of neighbours, which most often share a Superblock: one run of 32, or runs
- * of random lengths whose items lie in any order. Some places stay 0. If `twice`, another place has the same block as the first one that
- * has one. Returns how many blocks stand there twice. */
+/* Fills refs[0 … 32) with blocks from blocks[*at] on: with 32 neighbours, which most often are of one Superblock or two; or with runs of
+ * random lengths, whose items lie in any order, with blocks left out between them, and places that stay 0. If `twice`, an empty place gets
+ * the block of the place behind it as well. Returns how many blocks stand there twice. */
 enum { WINDOW = 32 };
 static size_t fill_window(cl_ulong *refs, const test_block *blocks, size_t count, size_t *at, uint64_t *seed,
                           int twice) {
-  size_t i, filled = 0,
-            most = (size_t)(*seed = test_hash(*seed)) % 4 ? 1 + (size_t)(*seed >> 8) % WINDOW : WINDOW;
+  size_t i, filled = 0, longest;
+  int whole = (*seed = test_hash(*seed)) % 4 == 0;
+  longest = whole ? WINDOW : 1 + (size_t)(*seed >> 8) % WINDOW;
   memset(refs, 0, WINDOW * sizeof *refs);
   while (filled < WINDOW && *at < count) {
-    size_t run = most < WINDOW ? 1 + (size_t)(*seed = test_hash(*seed)) % most : WINDOW;
+    size_t run = whole ? WINDOW : 1 + (size_t)(*seed = test_hash(*seed)) % longest;
     for (; run > 0 && filled < WINDOW && *at < count; run--)
       refs[filled++] = blocks[(*at)++].ref;
-    *at +=
-        most < WINDOW ? (size_t)(*seed >> 16) % 40 : 0; /* the blocks between are freed by the last launch */
-    if (most < WINDOW && *seed >> 32 & 1)
-      filled++; /* an item that frees nothing */
+    if (whole)
+      break;
+    *at += (size_t)(*seed >> 16) % 40;
+    filled += *seed >> 32 & 1;
   }
-  for (i = WINDOW - 1; i > 0 && most < WINDOW; i--) {
+  for (i = WINDOW - 1; i > 0 && !whole; i--) {
     size_t other = (size_t)(*seed = test_hash(*seed)) % (i + 1);
     cl_ulong ref = refs[i];
     refs[i] = refs[other];
@@ -167,8 +168,7 @@ static void free_places(test_env *env, const test_blocks *b, cl_kernel kernel, c
  * windows twice. Each block is free afterwards, and each second free is counted. */
 static void partitions(test_env *env) {
   static const cl_ulong sizes[] = {16, 48, 200, 700, 3000};
-  size_t count = test_scaled(env, 1024, 8192, 65536), size, i, at, places, again;
-  size_t turn;
+  size_t count = test_scaled(env, 1024, 8192, 65536), turn, size, i, at, places, again;
   for (turn = 0; turn < 2; turn++) {
     xmc_heap heap = test_heap(env, test_scaled(env, 8u << 20, 64u << 20, 256u << 20));
     test_blocks b = blocks_new(env, heap, count, 64);
@@ -183,7 +183,7 @@ static void partitions(test_env *env) {
       for (i = 0; i < count; i++) /* one size; then two in turn, so that neighbours are of two classes */
         asked[i] = turn && i % 3 == 0 ? sizes[size] / 2 : sizes[size];
       assert_int_equal(blocks_malloc(&b, asked, count), 0);
-      for (at = places = 0; at < count && places < count; places += WINDOW)
+      for (at = places = 0; at < count && places < count; places += WINDOW, at = (at + 31u) / 32u * 32u)
         twice += fill_window(refs + places, b.host, count, &at, &seed, turn == 1);
       free_places(env, &b, kernel, buffer, refs, places);
       /* the rest: all whose reference is at no place */

@@ -175,7 +175,6 @@ XMC_FN xmc_u32 xmc_any_number(xmc_u32 me) {
   return x ^ x >> 15;
 }
 #define XMC_HAS_SLOT 1
-
 #if XMC_TRACE
 #define XMC_CLOCK_UNIT XMC_CLOCK_NS
 XMC_FN xmc_u64 xmc_clock(void) {
@@ -184,7 +183,6 @@ XMC_FN xmc_u64 xmc_clock(void) {
   return now;
 }
 #endif
-
 typedef xmc_u32 xmc_lanes;
 #define XMC_LANES_ARE_32 1
 XMC_FN xmc_u32 xmc_lane(void) {
@@ -327,11 +325,13 @@ XMC_FN xmc_u32 xmc_lanes_gather_step(xmc_lanes here, xmc_lanes *above, xmc_u32 o
 XMC_FN xmc_u32 xmc_lanes_gather32(xmc_lanes m, xmc_u32 value) {
   xmc_lanes here = xmc_lanes_here(), above;
   xmc_u32 rank = xmc_lanes_below(m), all;
-  xmc_lanes_sync(here);
-  all = XMC_NVIDIA_REDUX ? xmc_lanes_or32(here, value) : 0; /* without redux the steps are faster */
-  if (XMC_NVIDIA_REDUX && m == here)
-    return all;
-  here = xmc_lanes_here();
+  if (XMC_NVIDIA_REDUX) { /* without redux the steps are faster */
+    xmc_lanes_sync(here);
+    all = xmc_lanes_or32(here, value);
+    if (m == here)
+      return all;
+    here = xmc_lanes_here();
+  }
   xmc_lanes_sync(here);
   __asm("mov.u32 %0, %%lanemask_gt;" : "=r"(above));
   above &= m & here;
@@ -340,7 +340,7 @@ XMC_FN xmc_u32 xmc_lanes_gather32(xmc_lanes m, xmc_u32 value) {
   value = xmc_lanes_gather_step(here, &above, rank & 4u, value);
   value = xmc_lanes_gather_step(here, &above, rank & 8u, value);
   value = xmc_lanes_gather_step(here, &above, rank & 16u, value);
-  if (m & ~here) { /* rare: lanes of the group run apart */
+  if (m & ~here) { /* rare: none of the group may go on before the others took part */
     xmc_lanes_sync(m);
     value = xmc_lanes_or32(m, value);
   }

@@ -42,7 +42,7 @@
  *   xmc_lanes_ballot(m, predicate): the lanes of m for which the predicate is true
  *   xmc_lanes_any(predicate): lets lanes leave a loop together; the result may be the lane's own predicate
  *   xmc_shuffle32(m, value, lane): the value of that lane of m;  xmc_lanes_or32(m, value): the values of all lanes of m, by or
- *   xmc_lanes_gather32(m, value): to the first lane of m, the same; any value to the others. Orders as xmc_lanes_sync
+ *   xmc_lanes_gather32(m, value): the same to the first lane of m, any value to the others; orders as xmc_lanes_sync
  *   xmc_lanes_sync(m)     orders what the lanes of m did before it before what they do after it
  *
  * Feature macros are always defined, 0 or 1; each can be set by -D. No function in the core waits for another work-item.

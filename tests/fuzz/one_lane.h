@@ -22,6 +22,7 @@ XMC_FN xmc_u32 xmc_lanes_first(xmc_lanes m) { return m & 0; }
 XMC_FN xmc_lanes xmc_lanes_drop(xmc_lanes m, xmc_u32 n) { return n ? 0 : m; }
 XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) { return (void)m, (void)lane, value; }
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) { return (void)m, value; }
+XMC_FN xmc_u32 xmc_lanes_gather32(xmc_lanes m, xmc_u32 value) { return (void)m, value; }
 XMC_FN void xmc_lanes_sync(xmc_lanes m) { (void)m; }
 XMC_FN xmc_lanes xmc_lanes_ballot(xmc_lanes m, int predicate) { return predicate ? m : 0; }
 XMC_FN int xmc_lanes_any(int predicate) { return predicate; }
