@@ -113,11 +113,11 @@ static void divergent(test_env *env) {
   test_empty(env, heap);
 }
 
-/* Fills refs[0 … 32) with blocks from blocks[*at] on: with 32 neighbours, which most often are of one Superblock or two; or with runs of
- * random lengths, whose items lie in any order, with blocks left out between them, and places that stay 0. If `twice`, an empty place gets
- * the block of the place behind it as well. Returns how many blocks stand there twice. */
 enum { WINDOW = 32 };
-static size_t fill_window(cl_ulong *refs, const test_block *blocks, size_t count, size_t *at, uint64_t *seed,
+/* Moves references of blocks, from blocks[*at] on, to refs[0 … 32): those of 32 neighbours, which most often are of one Superblock or two; or
+ * of runs of random lengths, whose items lie in any order, with blocks left out between them, and places that stay 0. If `twice`, an empty
+ * place gets the block of the place behind it as well. Returns how many blocks stand there twice. */
+static size_t fill_window(cl_ulong *refs, test_block *blocks, size_t count, size_t *at, uint64_t *seed,
                           int twice) {
   size_t i, filled = 0, longest;
   int whole = (*seed = test_hash(*seed)) % 4 == 0;
@@ -125,8 +125,10 @@ static size_t fill_window(cl_ulong *refs, const test_block *blocks, size_t count
   memset(refs, 0, WINDOW * sizeof *refs);
   while (filled < WINDOW && *at < count) {
     size_t run = whole ? WINDOW : 1 + (size_t)(*seed = test_hash(*seed)) % longest;
-    for (; run > 0 && filled < WINDOW && *at < count; run--)
-      refs[filled++] = blocks[(*at)++].ref;
+    for (; run > 0 && filled < WINDOW && *at < count; run--, ++*at) {
+      refs[filled++] = blocks[*at].ref;
+      blocks[*at].ref = 0;
+    }
     if (whole)
       break;
     *at += (size_t)(*seed >> 16) % 40;
@@ -144,18 +146,6 @@ static size_t fill_window(cl_ulong *refs, const test_block *blocks, size_t count
       return 1;
     }
   return 0;
-}
-
-static int by_ref(const void *a, const void *b) {
-  cl_ulong x = *(const cl_ulong *)a, y = *(const cl_ulong *)b;
-  return x < y ? -1 : x > y;
-}
-/* Sets the tag of each block whose reference is among `refs`, which are sorted, to 1. */
-static void mark_freed(test_block *blocks, size_t count, cl_ulong *refs, size_t places) {
-  size_t i;
-  qsort(refs, places, sizeof *refs, by_ref);
-  for (i = 0; i < count; i++)
-    blocks[i].tag = bsearch(&blocks[i].ref, refs, places, sizeof *refs, by_ref) != NULL;
 }
 
 static void free_places(test_env *env, const test_blocks *b, cl_kernel kernel, cl_mem buffer,
@@ -183,13 +173,12 @@ static void partitions(test_env *env) {
       for (i = 0; i < count; i++) /* one size; then two in turn, so that neighbours are of two classes */
         asked[i] = turn && i % 3 == 0 ? sizes[size] / 2 : sizes[size];
       assert_int_equal(blocks_malloc(&b, asked, count), 0);
-      for (at = places = 0; at < count && places < count; places += WINDOW, at = (at + 31u) / 32u * 32u)
+      for (at = places = 0; at < count && places < count;
+           places += WINDOW, at = (at + WINDOW - 1) / WINDOW * WINDOW)
         twice += fill_window(refs + places, b.host, count, &at, &seed, turn == 1);
       free_places(env, &b, kernel, buffer, refs, places);
-      /* the rest: all whose reference is at no place */
-      mark_freed(b.host, count, refs, places);
-      for (i = again = 0; i < count; i++)
-        if (!b.host[i].tag)
+      for (i = again = 0; i < count; i++) /* the blocks that were left out */
+        if (b.host[i].ref)
           refs[again++] = b.host[i].ref;
       free_places(env, &b, kernel, buffer, refs, again);
       assert_int_equal(test_intact(env, heap).live_blocks, 0);

@@ -95,7 +95,7 @@ XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, 
   xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_word_at(heap, words, place.id)));
   lanes = xmc_lanes_count(group);
   if (lanes > 1u)
-    bits = xmc_lanes_gather32(group, bits); /* and the first lane releases what each lane wrote */
+    bits = xmc_lanes_gather32(group, bits); /* now what each lane wrote is ordered before the release */
   if (xmc_lanes_below(group) == 0)
     xmc_class_free_first(heap, me, words, place, bits, lanes);
 }

@@ -315,7 +315,7 @@ XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
   return r;
 }
 /* xmc_lanes_gather32: as in xmc_lanes_share, all lanes that run together take part at once. Each step joins the value of every second lane
- * of each group to that of the lane before it in the group, so that after five the first has all. In a loop ptxas would not know the mask. */
+ * of a group to that of the lane before it in the group. No loop: in one ptxas does not know that `here` is the same in all lanes. */
 XMC_FN xmc_u32 xmc_lanes_gather_step(xmc_lanes here, xmc_lanes *above, xmc_u32 odd, xmc_u32 value) {
   xmc_u32 next = xmc_shuffle32(here, value, 31u - clz(*above & -*above)); /* any value if none is above */
   value |= *above ? next : 0;
@@ -325,7 +325,7 @@ XMC_FN xmc_u32 xmc_lanes_gather_step(xmc_lanes here, xmc_lanes *above, xmc_u32 o
 XMC_FN xmc_u32 xmc_lanes_gather32(xmc_lanes m, xmc_u32 value) {
   xmc_lanes here = xmc_lanes_here(), above;
   xmc_u32 rank = xmc_lanes_below(m), all;
-  if (XMC_NVIDIA_REDUX) { /* without redux the steps are faster */
+  if (XMC_NVIDIA_REDUX) { /* without redux this would be a loop of up to 32 shuffles */
     xmc_lanes_sync(here);
     all = xmc_lanes_or32(here, value);
     if (m == here)
@@ -340,7 +340,7 @@ XMC_FN xmc_u32 xmc_lanes_gather32(xmc_lanes m, xmc_u32 value) {
   value = xmc_lanes_gather_step(here, &above, rank & 4u, value);
   value = xmc_lanes_gather_step(here, &above, rank & 8u, value);
   value = xmc_lanes_gather_step(here, &above, rank & 16u, value);
-  if (m & ~here) { /* rare: none of the group may go on before the others took part */
+  if (m & ~here) { /* rare: the group runs apart, and none may go on before all took part */
     xmc_lanes_sync(m);
     value = xmc_lanes_or32(m, value);
   }
