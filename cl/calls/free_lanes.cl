@@ -92,7 +92,7 @@ XMC_PART_FN void xmc_class_free_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
  * group's first lane releases for all. */
 XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place) {
   xmc_u32 bits = 1u << place.bit, lanes;
-  xmc_lanes group = xmc_lanes_matching((xmc_u64)(size_t)(xmc_word_at(heap, words, place.id)));
+  xmc_lanes group = xmc_lanes_at(xmc_word_at(heap, words, place.id));
   lanes = xmc_lanes_count(group);
   if (lanes > 1u)
     bits = xmc_lanes_gather32(group, bits); /* now what each lane wrote is ordered before the release */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* NVIDIA: lanes and memory order by inline PTX (compute capability 7.0 and up).
- *
  * NVIDIA's OpenCL declares neither sub-groups nor orders at device scope, but its compiler accepts inline PTX. OpenCL's
  * mem_fence has work-group scope there, which is never enough; the atomics below have .gpu scope, which is the device.
  */
@@ -79,26 +78,16 @@ XMC_PTX_LOAD(xmc_load_fixed32, xmc_u32, "r", "ld.relaxed.cta.global.u32")
 XMC_PTX_LOAD(xmc_load_near32, xmc_u32, "r", "ld.relaxed.cta.global.u32")
 XMC_PTX_LOAD(xmc_load_near64, xmc_u64, "l", "ld.relaxed.cta.global.u64")
 XMC_FN void xmc_load_four(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c, xmc_u64 *d) {
-  xmc_u64 w, x, y, z;
   __asm volatile("ld.global.v2.u64 {%0, %1}, [%4]; ld.global.v2.u64 {%2, %3}, [%4 + 16];"
-                 : "=l"(w), "=l"(x), "=l"(y), "=l"(z)
+                 : "=l"(*a), "=l"(*b), "=l"(*c), "=l"(*d)
                  : "l"(p));
-  *a = w;
-  *b = x;
-  *c = y;
-  *d = z;
 }
 XMC_FN void xmc_load_four_if(int ask, XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u64 *b, xmc_u64 *c,
                              xmc_u64 *d) {
-  xmc_u64 w, x, y, z;
   __asm volatile("{ .reg .pred q; setp.ne.s32 q, %5, 0; mov.b64 %0, 0; mov.b64 %1, 0; mov.b64 %2, 0; mov.b64 "
                  "%3, 0; @q ld.global.v2.u64 {%0, %1}, [%4]; @q ld.global.v2.u64 {%2, %3}, [%4 + 16]; }"
-                 : "=&l"(w), "=&l"(x), "=&l"(y), "=&l"(z)
+                 : "=&l"(*a), "=&l"(*b), "=&l"(*c), "=&l"(*d)
                  : "l"(p), "r"(ask));
-  *a = w;
-  *b = x;
-  *c = y;
-  *d = z;
 }
 XMC_FN void xmc_load_row_fast(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u32 *b, xmc_u32 *c) {
   xmc_u64 w;
@@ -200,6 +189,16 @@ XMC_FN xmc_lanes xmc_lanes_matching(xmc_u64 key) {
   xmc_lanes here = xmc_lanes_here(), same;
   __asm volatile("match.any.sync.b64 %0, %1, %2;" : "=r"(same) : "l"(key), "r"(here) : "memory");
   return same;
+}
+/* In frees two matches of 32 bits take less time than one of 64. */
+XMC_FN xmc_lanes xmc_lanes_at(XMC_GLOBAL xmc_u64 *p) {
+  xmc_u64 at = (xmc_u64)(size_t)p;
+  xmc_lanes here = xmc_lanes_here(), high, low;
+  __asm volatile("match.any.sync.b32 %0, %2, %4; match.any.sync.b32 %1, %3, %4;"
+                 : "=&r"(high), "=r"(low)
+                 : "r"((xmc_u32)(at >> 32)), "r"((xmc_u32)at), "r"(here)
+                 : "memory");
+  return high & low;
 }
 XMC_FN xmc_u32 xmc_lanes_below(xmc_lanes m) {
   xmc_u32 below;
@@ -314,18 +313,12 @@ XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
 #endif
   return r;
 }
-/* xmc_lanes_gather32: as in xmc_lanes_share, all lanes that run together take part at once. Each step joins the value of every second lane
- * of a group to that of the lane before it in the group. No loop: in one ptxas does not know that `here` is the same in all lanes. */
-XMC_FN xmc_u32 xmc_lanes_gather_step(xmc_lanes here, xmc_lanes *above, xmc_u32 odd, xmc_u32 value) {
-  xmc_u32 next = xmc_shuffle32(here, value, 31u - clz(*above & -*above)); /* any value if none is above */
-  value |= *above ? next : 0;
-  *above &= xmc_lanes_ballot(here, !odd);
-  return value;
-}
+/* As in xmc_lanes_share, all lanes that run together take part at once, here those of several groups. Each lane joins the values of the lanes
+ * 1, 2, 4, 8 and 16 behind it in its group, or of the last one, so that the first has all. In a loop ptxas would not know the mask. */
 XMC_FN xmc_u32 xmc_lanes_gather32(xmc_lanes m, xmc_u32 value) {
-  xmc_lanes here = xmc_lanes_here(), above;
-  xmc_u32 rank = xmc_lanes_below(m), all;
-  if (XMC_NVIDIA_REDUX) { /* without redux this would be a loop of up to 32 shuffles */
+  xmc_lanes here = xmc_lanes_here(), behind;
+  xmc_u32 next, all;
+  if (XMC_NVIDIA_REDUX) { /* without redux the steps are faster */
     xmc_lanes_sync(here);
     all = xmc_lanes_or32(here, value);
     if (m == here)
@@ -333,14 +326,21 @@ XMC_FN xmc_u32 xmc_lanes_gather32(xmc_lanes m, xmc_u32 value) {
     here = xmc_lanes_here();
   }
   xmc_lanes_sync(here);
-  __asm("mov.u32 %0, %%lanemask_gt;" : "=r"(above));
-  above &= m & here;
-  value = xmc_lanes_gather_step(here, &above, rank & 1u, value);
-  value = xmc_lanes_gather_step(here, &above, rank & 2u, value);
-  value = xmc_lanes_gather_step(here, &above, rank & 4u, value);
-  value = xmc_lanes_gather_step(here, &above, rank & 8u, value);
-  value = xmc_lanes_gather_step(here, &above, rank & 16u, value);
-  if (m & ~here) { /* rare: the group runs apart, and none may go on before all took part */
+  __asm("mov.u32 %0, %%lanemask_ge;" : "=r"(next));
+  next &= m & here;
+  behind = next & (next - 1u);
+  behind = behind ? behind : next; /* the last lane joins its own value */
+  next = 31u - clz(behind & -behind);
+  value |= xmc_shuffle32(here, value, next);
+  next = xmc_shuffle32(here, next, next);
+  value |= xmc_shuffle32(here, value, next);
+  next = xmc_shuffle32(here, next, next);
+  value |= xmc_shuffle32(here, value, next);
+  next = xmc_shuffle32(here, next, next);
+  value |= xmc_shuffle32(here, value, next);
+  next = xmc_shuffle32(here, next, next);
+  value |= xmc_shuffle32(here, value, next);
+  if (m & ~here) { /* rare: none of the group may go on before the others took part */
     xmc_lanes_sync(m);
     value = xmc_lanes_or32(m, value);
   }

@@ -137,6 +137,7 @@ XMC_FN xmc_lanes xmc_lanes_matching(xmc_u64 key) {
   }
   return same;
 }
+XMC_FN xmc_lanes xmc_lanes_at(XMC_GLOBAL xmc_u64 *p) { return xmc_lanes_matching((xmc_u64)(size_t)p); }
 XMC_FN int xmc_lanes_any(int predicate) { return predicate; }
 XMC_FN xmc_lanes xmc_lanes_ballot(xmc_lanes m, int predicate) { return m & xmc_lanes_that(predicate); }
 XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {

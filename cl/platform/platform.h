@@ -28,7 +28,7 @@
  * and, if XMC_SIMT is 1, for lanes in lock step, from any control flow; from xmc_lanes_share on, m must be the set of the lanes that call:
  *   xmc_lanes             a set of lanes
  *   XMC_LANES_ARE_32      1 if a sub-group has 32 lanes: then a group of 32 is all of it, which full_group.cl relies on
- *   xmc_lanes_matching(key)  the lanes that call now with the same key
+ *   xmc_lanes_matching(key)  the lanes that call now with the same key;  xmc_lanes_at(p): those with the same address
  *   xmc_lanes_count(m), xmc_lanes_below(m): how many lanes of m there are, and how many of them before me
  *   xmc_lanes_first(m), xmc_lanes_drop(m, n): the first lane of m, and m without its n first lanes
  *   xmc_lane()            the caller's own lane

@@ -28,6 +28,7 @@ XMC_FN xmc_u32 xmc_lane(void) { return simt_number() % SIMT_LANES; }
     static char simt_place; \
     (xmc_lanes) simt_matching(&simt_place, key); \
   })
+#define xmc_lanes_at(p) xmc_lanes_matching((xmc_u64)(size_t)(p))
 XMC_FN xmc_u32 xmc_lanes_count(xmc_lanes m) { return (xmc_u32)__builtin_popcountll(m); }
 XMC_FN xmc_u32 xmc_lanes_below(xmc_lanes m) {
   return xmc_lanes_count(m & (((xmc_lanes)1 << xmc_lane()) - 1u));
