@@ -69,6 +69,11 @@
 #define XMC_SIMT (XMC_NVIDIA || XMC_AMDGCN)
 #endif
 
+/* 1: NVIDIA's device has redux.sync (compute capability 8.0 and up). The host library sets it. */
+#ifndef XMC_NVIDIA_REDUX
+#define XMC_NVIDIA_REDUX 0
+#endif
+
 /* 1: there are sub-groups, and so the sub-group calls. The host library sets it if the device declares ballots. With XMC_SIMT it is
  * always 1. */
 #ifndef XMC_HAS_SUBGROUPS
