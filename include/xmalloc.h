@@ -89,7 +89,7 @@ typedef struct _xmc_heap *xmc_heap;
 #define XMC_NO_INT64_ATOMICS (-5803) /* the device has no working 64-bit atomics */
 #define XMC_SVM_UNAVAILABLE (-5804)  /* the device lacks the kind of SVM asked for */
 #define XMC_DEVICE_UNUSABLE (-5805)  /* no path of the library works on the device: see xmcGetDeviceReport */
-#define XMC_INVALID_HEAP (-5806)     /* NULL or not a heap */
+#define XMC_INVALID_HEAP (-5806)     /* NULL or, where that can be seen, not a heap */
 #define XMC_HEAP_CORRUPT (-5807)     /* an invariant of the arena is broken; see xmc_heap_report */
 #define XMC_HEAP_MISMATCH (-5808)    /* program, kernel or queue of another device, context or kind of heap */
 #define XMC_HEAP_MAPPED (-5809)      /* the heap is mapped to the host: unmap it first */
@@ -115,8 +115,9 @@ typedef cl_uint xmc_heap_info;
 /* bytes: the largest size to which xmcGrowHeap can make the heap; 0, the default: the heap cannot grow */
 #define XMC_HEAP_MAX_BYTES 0x5806
 #define XMC_HEAP_DEBUG 0x5805 /* debug level, 0 … XMC_DEBUG_MAX, costs: cl/calls/debug.cl; default 0 */
-/* bytes of the heap for a ring of the last events, which xmcWriteTrace writes as text. An event takes 48 bytes; the number of events is
- * rounded down to a power of two and is at least 64. 0, the default: nothing is recorded, and programs have no code for it */
+/* bytes of the heap for a ring of the last events, which xmcWriteTrace writes as text. An event takes 48 bytes, the ring's
+ * head 64; the number of events is rounded down to a power of two, and less than 64 (3,136 bytes) are refused. 0, the default: nothing
+ * is recorded, and programs have no code for it */
 #define XMC_HEAP_TRACE_BYTES 0x5807
 /* n: a hash chooses one in n of the addresses at which blocks begin, and every request and free of a block there is recorded; regions are
  * always recorded. 1, the default: each event */

@@ -138,10 +138,13 @@ static void links(test_env *env) {
   test_folder_remove(folder);
 }
 
-/* Refused, and still what it was */
-static void refused(xmc_heap heap, const char *path, const char *link) {
+/* Refused, by a load as well, and still what it was */
+static void refused(test_env *env, xmc_heap heap, const char *path, const char *link) {
   mode_t before = mode_of(path);
+  cl_int status = 1;
   assert_int_equal(xmcSaveHeap(heap, NULL, path), XMC_FILE_NOT_REGULAR);
+  assert_null(xmcLoadHeap(env->context, env->device->id, NULL, path, &status));
+  assert_int_equal(status, XMC_FILE_NOT_REGULAR);
   assert_int_equal(mode_of(path), before);
   assert_int_equal(symlink(path, link), 0);
   assert_int_equal(xmcSaveHeap(heap, NULL, link), XMC_FILE_NOT_REGULAR);
@@ -157,19 +160,19 @@ static void not_regular(test_env *env) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   int s = socket(AF_UNIX, SOCK_STREAM, 0);
   assert_int_equal(mkfifo(path, 0666), 0);
-  refused(heap, path, link);
+  refused(env, heap, path, link);
   assert_int_equal(unlink(path), 0);
   assert_int_equal(mkdir(path, 0777), 0);
-  refused(heap, path, link);
+  refused(env, heap, path, link);
   assert_int_equal(rmdir(path), 0);
   assert_true(s >= 0 && strlen(path) < sizeof address.sun_path);
   strcpy(address.sun_path, path);
   assert_int_equal(bind(s, (struct sockaddr *)&address, sizeof address), 0);
-  refused(heap, path, link);
+  refused(env, heap, path, link);
   close(s);
   assert_int_equal(unlink(path), 0);
   if (mknod(path, S_IFCHR | 0666, (dev_t)1 << 8 | 3) == 0) { /* as root: another /dev/null */
-    refused(heap, path, link);
+    refused(env, heap, path, link);
     assert_int_equal(unlink(path), 0);
   }
   assert_int_equal(test_count_parts(folder), 0);

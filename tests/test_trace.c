@@ -159,9 +159,13 @@ static void calls(test_env *env) {
     assert_true(trace.events[4].live);
     assert_false(trace.events[2].live);
     assert_int_equal(trace.events[3].origin, 3);
+    assert_int_equal(trace.events[11].room, 8); /* the bad pointer */
     assert_int_equal(trace.events[14].ref, ref[5]);
     xmc_trace_close(&trace);
     free(meta);
+    assert_int_equal(
+        times(text_of(env, heap, XMC_TRACE_CHROME), "\"<kernel>:309\", \"work-item\": 0, \"ref\": \"0x8\"}}"),
+        1);
   }
 }
 

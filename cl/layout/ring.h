@@ -48,8 +48,9 @@ typedef struct xmc_trace_record {
   xmc_u64 time; /* of the device's clock, in the ring's unit; 0: not known */
   xmc_u64 what;
   xmc_u64 size; /* bytes that were requested; 0 for frees */
-  xmc_u64
-      room; /* bytes of the block as the statistics count them: of its class or its pages; for a region's calls: the region */
+  /* Bytes of the block as the statistics count them: of its class or its pages. For a region's calls: the region. For a bad free: the
+   * pointer as an xmcRef, which may be any number; 0 if a region was wrong. */
+  xmc_u64 room;
   xmc_u32 site; /* file and line of the call (xmc_debug_site) */
   xmc_u32 item; /* low half of the work-item's global linear id */
 } xmc_trace_record;

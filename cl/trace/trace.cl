@@ -122,8 +122,8 @@ XMC_CALL_FN void xmc_trace_freed(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBA
   if (room)
     xmc_trace_block(heap, me, XMC_TRACE_FREE, ptr, 0, room, site, (xmc_u32)item);
   else
-    xmc_trace_write(heap, xmc_trace_what(XMC_TRACE_BAD_FREE, xmc_trace_track_of(me), 0), 0, 0, site,
-                    (xmc_u32)item);
+    xmc_trace_write(heap, xmc_trace_what(XMC_TRACE_BAD_FREE, xmc_trace_track_of(me), 0), 0,
+                    xmc_arena_offset(heap, ptr), site, (xmc_u32)item);
 }
 
 /* ---- the calls: each does and returns what its namesake of xmalloc.cl or regions/calls.cl does ---- */

@@ -62,8 +62,7 @@ static int get_process_id(void) { return _getpid(); }
 
 static char *find_target(const char *path) { return beside("", path); }
 
-/* True if the path names something that is not a regular file. */
-static int is_special(const char *path) {
+int xmc_path_is_special(const char *path) {
   DWORD attributes = GetFileAttributesA(path);
   HANDLE file;
   int special;
@@ -129,8 +128,7 @@ static char *find_target(const char *path) {
   return at;
 }
 
-/* True if the path names something that is not a regular file. */
-static int is_special(const char *path) {
+int xmc_path_is_special(const char *path) {
   struct stat s;
   return stat(path, &s) == 0 && !S_ISREG(s.st_mode);
 }
@@ -194,7 +192,7 @@ static void forget(xmc_replacement *r) {
 cl_int xmc_replace_begin(xmc_replacement *r, const char *path) {
   int file = -1, tries, why;
   *r = (xmc_replacement){NULL, NULL, NULL};
-  if (is_special(path))
+  if (xmc_path_is_special(path))
     return XMC_FILE_NOT_REGULAR;
   r->target = find_target(path);
   for (tries = 0; file < 0 && r->target && tries < XMC_NAME_TRIES; tries++) {

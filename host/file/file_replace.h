@@ -11,6 +11,9 @@ typedef struct xmc_replacement {
   char *target; /* the file that it replaces; symbolic links of the path are followed */
 } xmc_replacement;
 
+/* True if the path names something that is not a regular file: a folder, device, pipe or socket. */
+int xmc_path_is_special(const char *path);
+
 /* Creates a temporary file, under a name that no other file has, in the folder of the file that `path` names.
  * Errors: XMC_FILE_NOT_REGULAR, XMC_FILE_UNUSABLE (errno says why), CL_OUT_OF_HOST_MEMORY. */
 cl_int xmc_replace_begin(xmc_replacement *replacement, const char *path);

@@ -83,11 +83,12 @@ xmc_heap xmcLoadHeap(cl_context context, cl_device_id device, const xmc_heap_pro
   xmc_image image = {NULL, 0, fill_heap, NULL};
   xmc_heap heap = NULL;
   xmcHeap *meta = NULL;
-  FILE *file = path ? fopen(path, "rb") : NULL;
-  cl_int status = path ? XMC_FILE_UNUSABLE : CL_INVALID_VALUE;
+  /* Only a regular file can be read twice; to open a pipe would wait for a writer. */
+  int special = path && xmc_path_is_special(path);
+  FILE *file = path && !special ? fopen(path, "rb") : NULL;
+  cl_int status = !path ? CL_INVALID_VALUE : special ? XMC_FILE_NOT_REGULAR : XMC_FILE_UNUSABLE;
   if (file)
-    status = fseek(file, 0, SEEK_SET) == 0 ? xmc_file_read(file, &meta, &image.fifos, NULL, NULL)
-                                           : XMC_FILE_NOT_REGULAR; /* it cannot be read twice */
+    status = xmc_file_read(file, &meta, &image.fifos, NULL, NULL);
   if (status == CL_SUCCESS) {
     image.header = meta;
     image.data = file;

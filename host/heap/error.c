@@ -12,8 +12,8 @@ static const struct {
      "xmcGetHeapLimits tells how many bytes it takes"},
     {XMC_HEAP_TOO_LARGE,
      "XMC_HEAP_TOO_LARGE: the heap is larger than one allocation may be on this device "
-     "(xmcGetHeapLimits tells how many bytes may), than it can grow to (XMC_HEAP_MAX_BYTES), or than 32-bit "
-     "references reach (64 GiB)"},
+     "(xmcGetHeapLimits tells how many bytes may), than it can grow to (XMC_HEAP_MAX_BYTES; a heap that was "
+     "created without it cannot grow), or than 32-bit references reach (64 GiB)"},
     {XMC_NO_INT64_ATOMICS,
      "XMC_NO_INT64_ATOMICS: the device has no working 64-bit atomics: neither cl_khr_int64_base_atomics and "
      "cl_khr_int64_extended_atomics, nor C11 atomics at device scope, nor PTX"},
@@ -22,7 +22,7 @@ static const struct {
     {XMC_DEVICE_UNUSABLE,
      "XMC_DEVICE_UNUSABLE: the device does not build, or does not run correctly, what the library needs; "
      "xmcGetDeviceReport tells what failed"},
-    {XMC_INVALID_HEAP, "XMC_INVALID_HEAP: not a heap, or one that was released"},
+    {XMC_INVALID_HEAP, "XMC_INVALID_HEAP: NULL, not a heap, or one that was released"},
     {XMC_HEAP_CORRUPT, "XMC_HEAP_CORRUPT: the arena was damaged; xmcCheckHeap's report says what and where"},
     {XMC_HEAP_MISMATCH,
      "XMC_HEAP_MISMATCH: the program, kernel or queue is for another device, context, "
@@ -53,7 +53,10 @@ static const struct {
     XMC_CL(CL_DEVICE_NOT_FOUND, "no such device"),
     XMC_CL(CL_DEVICE_NOT_AVAILABLE, "device not available"),
     XMC_CL(CL_COMPILER_NOT_AVAILABLE, "no compiler for the device"),
-    XMC_CL(CL_MEM_OBJECT_ALLOCATION_FAILURE, "no memory on the device for the object"),
+    XMC_CL(
+        CL_MEM_OBJECT_ALLOCATION_FAILURE,
+        "no memory on the device for the object (from xmcHostMalloc and the like: the heap has no room for "
+        "the request; xmcGetHeapStats tells how much it has, xmcGrowHeap gives it more)"),
     XMC_CL(CL_OUT_OF_RESOURCES, "out of resources on the device"),
     XMC_CL(CL_OUT_OF_HOST_MEMORY, "out of host memory"),
     XMC_CL(CL_PROFILING_INFO_NOT_AVAILABLE, "no profiling information"),
@@ -73,7 +76,7 @@ static const struct {
     XMC_CL(CL_LINK_PROGRAM_FAILURE, "program did not link"),
     XMC_CL(CL_DEVICE_PARTITION_FAILED, "device could not be partitioned"),
     XMC_CL(CL_KERNEL_ARG_INFO_NOT_AVAILABLE, "no information on kernel arguments"),
-    XMC_CL(CL_INVALID_VALUE, "invalid value"),
+    XMC_CL(CL_INVALID_VALUE, "invalid value (from xmcGrowHeap: less than the heap has)"),
     XMC_CL(CL_INVALID_DEVICE_TYPE, "invalid device type"),
     XMC_CL(CL_INVALID_PLATFORM, "invalid platform"),
     XMC_CL(CL_INVALID_DEVICE, "invalid device, or not of the context"),
@@ -109,7 +112,9 @@ static const struct {
     XMC_CL(CL_INVALID_BUFFER_SIZE, "invalid buffer size"),
     XMC_CL(CL_INVALID_MIP_LEVEL, "invalid mip level"),
     XMC_CL(CL_INVALID_GLOBAL_WORK_SIZE, "invalid global work size"),
-    XMC_CL(CL_INVALID_PROPERTY, "unknown property, given twice, or with a value it cannot have"),
+    XMC_CL(CL_INVALID_PROPERTY,
+           "unknown property, given twice, or with a value it cannot have (from xmcLoadHeap: "
+           "or with another value than the saved heap's)"),
     XMC_CL(CL_INVALID_IMAGE_DESCRIPTOR, "invalid image descriptor"),
     XMC_CL(CL_INVALID_COMPILER_OPTIONS, "invalid compiler options"),
     XMC_CL(CL_INVALID_LINKER_OPTIONS, "invalid linker options"),

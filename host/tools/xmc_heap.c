@@ -154,7 +154,7 @@ static int run_command(size_t c, const char *path, const char *output) {
   if (status != CL_SUCCESS)
     fprintf(stderr, "xmc-heap: %s: %s\n", path, xmcErrorString(status));
   else if (failed)
-    fprintf(stderr, "xmc-heap: cannot write %s: %s\n", output ? output : "to the terminal",
+    fprintf(stderr, "xmc-heap: cannot write %s: %s\n", output ? output : "the output",
             errno ? strerror(errno) : "the device refused it");
   free(meta);
   return failed || status != CL_SUCCESS;

@@ -126,6 +126,8 @@ static void put_name(xmc_chrome *c, const char *what, xmc_u32 thread) {
 
 static void put_event(xmc_chrome *c, const xmc_trace_event *e) {
   char site[XMC_SITE_BYTES];
+  int bad = e->kind == XMC_TRACE_BAD_FREE; /* its `room` is the pointer */
+  xmc_u64 ref = bad ? e->room : e->ref, room = bad ? 0 : e->room;
   if (!c->thread[e->track]) {
     c->thread[e->track] = ++c->threads;
     put_name(c, "thread_name", c->threads);
@@ -138,15 +140,15 @@ static void put_event(xmc_chrome *c, const xmc_trace_event *e) {
   put_time(c, e->time);
   fprintf(c->file, ", \"args\": {\"site\": \"%s\", \"work-item\": %u", xmc_trace_site_name(e->site, site),
           e->item);
-  if (e->ref)
-    fprintf(c->file, ", \"ref\": \"0x%llx\"", (unsigned long long)e->ref);
+  if (ref)
+    fprintf(c->file, ", \"ref\": \"0x%llx\"", (unsigned long long)ref);
   if (e->size) /* a failed request's size may be any number */
     fprintf(c->file, e->size >> 53 ? ", \"size\": \"%llu\"" : ", \"size\": %llu",
             (unsigned long long)e->size);
-  if (e->room && e->kind < XMC_TRACE_REGION_CREATE)
-    fprintf(c->file, ", \"block\": %llu", (unsigned long long)e->room);
-  else if (e->room)
-    fprintf(c->file, ", \"region\": \"0x%llx\"", (unsigned long long)e->room);
+  if (room && e->kind < XMC_TRACE_REGION_CREATE)
+    fprintf(c->file, ", \"block\": %llu", (unsigned long long)room);
+  else if (room)
+    fprintf(c->file, ", \"region\": \"0x%llx\"", (unsigned long long)room);
   fprintf(c->file, "}}");
 }
 

@@ -95,8 +95,17 @@ def test_sizes_that_are_none(context):
     for nbytes in (1e6, "64M"):
         with pytest.raises(TypeError, match="integer"):
             xmc.Heap(context, nbytes)
-    with pytest.raises(ValueError, match="negative"):
+    with pytest.raises(ValueError, match="nbytes is negative"):
         xmc.Heap(context, -1)
+    with pytest.raises(OverflowError, match="nbytes is larger"):
+        xmc.Heap(context, (1 << 64) + (64 << 20))
+    for more in ("max_nbytes", "trace_nbytes"):
+        with pytest.raises(OverflowError, match=more):
+            xmc.Heap(context, 16 << 20, **{more: (1 << 64) + (32 << 20)})
+    heap = xmc.Heap(context, 16 << 20, max_nbytes=32 << 20)
+    with pytest.raises(OverflowError, match="nbytes is larger"):
+        heap.grow((1 << 64) + (32 << 20))
+    assert heap.nbytes <= 16 << 20
 
 
 def test_released_with_the_object(context, queue, refs):

@@ -37,6 +37,31 @@ def test_list(heap, program, queue):
     heap.check(queue)
 
 
+def test_sizes_that_are_none(heap, queue):
+    with heap.mapped(queue) as m:
+        ref = m.malloc(16)
+        region = m.region_create()
+        for call, before in ((m.malloc, ()), (m.realloc, (ref,)), (m.aligned_alloc, (64,)), (m.calloc, (1,)), (m.region_malloc, (region,))):
+            with pytest.raises(OverflowError, match="larger"):
+                call(*before, (1 << 64) + 16)
+            with pytest.raises(ValueError, match="negative"):
+                call(*before, -1)
+            with pytest.raises(TypeError, match="integer"):
+                call(*before, 16.0)
+        with pytest.raises(OverflowError, match="count"):
+            m.calloc((1 << 64) + 1, 16)
+        with pytest.raises(OverflowError, match="alignment"):
+            m.aligned_alloc((1 << 64) + 64, 16)
+        with pytest.raises(OverflowError, match="region"):
+            m.region_free((1 << 64) + region)
+        with pytest.raises(TypeError, match="integer"):
+            m.free(1.5)
+        m.free(ref)
+        m.region_free(region)
+    stats = heap.stats(queue)
+    assert (stats.live_blocks, stats.invalid_frees, stats.double_frees) == (0, 0, 0)
+
+
 def test_regions(heap, queue):
     source = """
     __kernel void add(__global xmcHeap *heap, ulong region, __global ulong *refs) {

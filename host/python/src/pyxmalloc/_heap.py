@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import operator
 import os
 import weakref
 from collections.abc import Callable
@@ -30,20 +29,13 @@ from ._library import (
     Trace,
     check,
     lib,
+    size_of,
     words,
 )
 from ._map import HostCalls, Map
 from ._program import Program
 
 Path = str | os.PathLike[str]
-
-
-def _size(nbytes: int) -> int:
-    """ctypes would not say which argument is wrong, and would wrap a negative one round."""
-    nbytes = operator.index(nbytes)
-    if nbytes < 0:
-        raise ValueError("a heap's size is not negative")
-    return nbytes
 
 
 class Heap:
@@ -89,11 +81,11 @@ class Heap:
             Property.FIFOS: -1 if fifos is None else fifos,
             Property.FIFO_START: fifo_start,
             Property.DEBUG: debug,
-            Property.MAX_BYTES: max_nbytes or 0,
-            Property.TRACE_BYTES: trace_nbytes,
+            Property.MAX_BYTES: size_of("max_nbytes", max_nbytes or 0),
+            Property.TRACE_BYTES: size_of("trace_nbytes", trace_nbytes),
             Property.TRACE_EVERY: trace_every,
         }
-        self._open(lib.xmcCreateHeap, context, device, properties, _size(nbytes))
+        self._open(lib.xmcCreateHeap, context, device, properties, size_of("nbytes", nbytes))
 
     @classmethod
     def load(
@@ -156,7 +148,7 @@ class Heap:
         """Makes the heap ``nbytes`` large, metadata included, up to :attr:`max_nbytes`. Every block stays where its
         reference says; pointers into the heap, :attr:`buffer` and a default heap's binding are void. Kernels of
         :meth:`program` take the heap anew at each call."""
-        lib.xmcGrowHeap(self.handle, self.queue_of(queue), _size(nbytes))
+        lib.xmcGrowHeap(self.handle, self.queue_of(queue), size_of("nbytes", nbytes))
 
     def save(self, path: Path, queue: cl.CommandQueue | None = None) -> None:
         """Writes the heap, which must be quiet, to a file; only what is in use takes room there."""

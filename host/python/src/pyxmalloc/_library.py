@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import operator
 import sys
 from ctypes import POINTER, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 from . import _errors
 
@@ -247,6 +248,16 @@ def _check_result(status: int, function: Any, arguments: Any) -> int:
 def words(status: int) -> str:
     """A status in words, its name first."""
     return str(lib.xmcErrorString(status).decode())
+
+
+def size_of(name: str, value: SupportsIndex) -> int:
+    """The value as a ``size_t``, for which ctypes would take it modulo 2^64 without a word."""
+    size = operator.index(value)
+    if size < 0:
+        raise ValueError(f"{name} is negative: {size}")
+    if size >= 1 << 8 * ctypes.sizeof(c_size_t):
+        raise OverflowError(f"{name} is larger than any memory: {size}")
+    return size
 
 
 def check(status: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import operator
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -12,7 +13,7 @@ import numpy as np
 import pyopencl as cl
 
 from ._errors import UnmappedError
-from ._library import check, lib
+from ._library import check, lib, size_of
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -154,7 +155,7 @@ class HostCalls:
 
     def _address(self, ref: SupportsIndex) -> int | None:
         """The host's address of a reference, which must lead into the heap; None for 0"""
-        ref = int(ref)
+        ref = operator.index(ref)
         if ref == 0:
             return None
         address = lib.xmcHostFromRef(self._heap.handle, ref) if self.usable and 0 < ref < 1 << 64 else None
@@ -170,20 +171,20 @@ class HostCalls:
 
     def malloc(self, size: int) -> int:
         """Allocates ``size`` bytes, aligned to 16. 0 for size 0; raises :class:`OutOfMemory`."""
-        return self._call(lib.xmcHostMalloc, size)
+        return self._call(lib.xmcHostMalloc, size_of("size", size))
 
     def calloc(self, count: int, size: int) -> int:
         """Allocates ``count * size`` bytes, all of them 0."""
-        return self._call(lib.xmcHostCalloc, count, size)
+        return self._call(lib.xmcHostCalloc, size_of("count", count), size_of("size", size))
 
     def aligned_alloc(self, alignment: int, size: int) -> int:
         """Allocates ``size`` bytes at a multiple of ``alignment``, a power of two, in host addresses."""
-        return self._call(lib.xmcHostAlignedAlloc, alignment, size)
+        return self._call(lib.xmcHostAlignedAlloc, size_of("alignment", alignment), size_of("size", size))
 
     def realloc(self, ref: SupportsIndex, size: int) -> int:
         """Changes a block's size and returns its new reference. Contents are kept up to the smaller size. Views of
         the block must not be used after that."""
-        return self._call(lib.xmcHostRealloc, self._address(ref), size)
+        return self._call(lib.xmcHostRealloc, self._address(ref), size_of("size", size))
 
     def free(self, ref: SupportsIndex) -> None:
         """Frees a block; 0 is a no-op. Views of it must not be used after that. As in kernels, a reference that is no
@@ -204,19 +205,19 @@ class HostCalls:
     def region_malloc(self, region: SupportsIndex, size: int) -> int:
         """Allocates ``size`` bytes in a region, aligned to 16; they live until it is freed or reset. 0 for size 0. Raises
         :class:`OutOfMemory`, and :class:`Error` for a region that is none, which is counted."""
-        return self._call(lib.xmcHostRegionMalloc, int(region), size)
+        return self._call(lib.xmcHostRegionMalloc, size_of("region", region), size_of("size", size))
 
     def region_free(self, region: SupportsIndex) -> None:
         """Frees all blocks of a region, and the region; 0 is a no-op. A number that is no region is counted."""
-        lib.xmcHostRegionFree(self._heap.handle, int(region))
+        lib.xmcHostRegionFree(self._heap.handle, size_of("region", region))
 
     def region_reset(self, region: SupportsIndex) -> None:
         """Frees all blocks of a region, which keeps its memory for further requests. Nobody else may use it meanwhile."""
-        lib.xmcHostRegionReset(self._heap.handle, int(region))
+        lib.xmcHostRegionReset(self._heap.handle, size_of("region", region))
 
     def region_nbytes(self, region: SupportsIndex) -> int:
         """Bytes that a region has from the heap; 0 if it is none."""
-        return int(lib.xmcHostRegionBytes(self._heap.handle, int(region)))
+        return int(lib.xmcHostRegionBytes(self._heap.handle, size_of("region", region)))
 
     def view(
         self,
