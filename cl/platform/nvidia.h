@@ -213,24 +213,7 @@ XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
                  : "memory");
   return r;
 }
-/* xmc_lanes_share: if ptxas does not know that a mask is the same in all lanes, a shuffle first compares the lanes' masks, and if they
- * differ it runs for one group after the other. So here all lanes that run together shuffle at once, by a mask of their own; only if
- * some lanes of the group m are not among them, which is rare, the group shuffles again. */
 XMC_FN void xmc_lanes_sync(xmc_lanes m) { __asm volatile("bar.warp.sync %0;" : : "r"(m) : "memory"); }
-XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
-  xmc_lanes here = xmc_lanes_here();
-  xmc_u32 x, y;
-  xmc_lanes_sync(here);
-  x = xmc_shuffle32(here, *a, lane);
-  y = xmc_shuffle32(here, *b, lane);
-  if (m & ~here) {
-    xmc_lanes_sync(m);
-    x = xmc_shuffle32(m, *a, lane);
-    y = xmc_shuffle32(m, *b, lane);
-  }
-  *a = x;
-  *b = y;
-}
 /* Returns `value` of lane n. m must be all 32 lanes of the sub-group: so the mask is a constant, the same in all lanes for ptxas. */
 XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 n) {
   xmc_u32 r;
@@ -313,38 +296,12 @@ XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) {
 #endif
   return r;
 }
-/* As in xmc_lanes_share, all lanes that run together take part at once, here those of several groups. Each lane joins the values of the lanes
- * 1, 2, 4, 8 and 16 behind it in its group, or of the last one, so that the first has all. In a loop ptxas would not know the mask. */
-XMC_FN xmc_u32 xmc_lanes_gather32(xmc_lanes m, xmc_u32 value) {
-  xmc_lanes here = xmc_lanes_here(), behind;
-  xmc_u32 next, all;
-  if (XMC_NVIDIA_REDUX) { /* without redux the steps are faster */
-    xmc_lanes_sync(here);
-    all = xmc_lanes_or32(here, value);
-    if (m == here)
-      return all;
-    here = xmc_lanes_here();
-  }
-  xmc_lanes_sync(here);
-  __asm("mov.u32 %0, %%lanemask_ge;" : "=r"(next));
-  next &= m & here;
-  behind = next & (next - 1u);
-  behind = behind ? behind : next; /* the last lane joins its own value */
-  next = 31u - clz(behind & -behind);
-  value |= xmc_shuffle32(here, value, next);
-  next = xmc_shuffle32(here, next, next);
-  value |= xmc_shuffle32(here, value, next);
-  next = xmc_shuffle32(here, next, next);
-  value |= xmc_shuffle32(here, value, next);
-  next = xmc_shuffle32(here, next, next);
-  value |= xmc_shuffle32(here, value, next);
-  next = xmc_shuffle32(here, next, next);
-  value |= xmc_shuffle32(here, value, next);
-  if (m & ~here) { /* rare: none of the group may go on before the others took part */
-    xmc_lanes_sync(m);
-    value = xmc_lanes_or32(m, value);
-  }
-  return value;
+/* The lanes from the caller's on */
+XMC_FN xmc_lanes xmc_lanes_from_me(void) {
+  xmc_lanes from;
+  __asm("mov.u32 %0, %%lanemask_ge;" : "=r"(from));
+  return from;
 }
+#include "nvidia_lanes.h"
 #define XMC_HAS_LANES 1
 #endif

@@ -43,7 +43,6 @@ XMC_FN xmc_u32 xmc_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 lane) {
   return simt_shuffle(m, value, lane);
 }
 XMC_FN xmc_u32 xmc_lanes_or32(xmc_lanes m, xmc_u32 value) { return simt_or(m, value); }
-XMC_FN xmc_u32 xmc_lanes_gather32(xmc_lanes m, xmc_u32 value) { return simt_or(m, value); }
 XMC_FN void xmc_lanes_sync(xmc_lanes m) { simt_or(m, 0); }
 XMC_FN xmc_lanes xmc_lanes_ballot(xmc_lanes m, int predicate) {
   xmc_u32 lane = xmc_lane(), low = simt_or(m, predicate && lane < 32u ? 1u << lane : 0);
@@ -52,11 +51,26 @@ XMC_FN xmc_lanes xmc_lanes_ballot(xmc_lanes m, int predicate) {
   return (xmc_lanes)((xmc_u64)simt_or(m, predicate && lane >= 32u ? 1u << (lane - 32u) : 0) << 32 | low);
 }
 XMC_FN int xmc_lanes_any(int predicate) { return predicate; }
+#ifdef SIMT_NVIDIA /* as NVIDIA's GPUs do these two, with more places where lanes wait for each other */
+#ifndef SIMT_PART
+#define SIMT_PART() ((void)0) /* where a test lets lanes part */
+#endif
+#define xmc_lanes_here() (SIMT_PART(), xmc_lanes_matching(0))
+#define clz(x) ((xmc_u32)__builtin_clz(x))
+XMC_FN xmc_lanes xmc_lanes_from_me(void) { return ~(xmc_lanes)0 << xmc_lane(); }
+#include "../../cl/platform/nvidia_lanes.h"
+#undef clz
+#else
+XMC_FN xmc_u32 xmc_lanes_gather32(xmc_lanes m, xmc_u32 value) {
+  value = simt_or(m, value);
+  return xmc_lanes_below(m) == 0 ? value : simt_random(); /* only the first lane's counts */
+}
 XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
   xmc_lanes_sync(m);
   *a = simt_shuffle(m, *a, lane);
   *b = simt_shuffle(m, *b, lane);
 }
+#endif
 XMC_FN xmc_u32 xmc_full_shuffle32(xmc_lanes m, xmc_u32 value, xmc_u32 n) {
   xmc_lanes_sync(m);
   return simt_shuffle(m, value, xmc_lanes_first(xmc_lanes_drop(m, n)));
