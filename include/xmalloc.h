@@ -116,7 +116,7 @@ typedef cl_uint xmc_heap_info;
 #define XMC_HEAP_MAX_BYTES 0x5806
 #define XMC_HEAP_DEBUG 0x5805 /* debug level, 0 … XMC_DEBUG_MAX, costs: cl/calls/debug.cl; default 0 */
 /* bytes of the heap for a ring of the last events, which xmcWriteTrace writes as text. An event takes 48 bytes, the ring's
- * head 64; the number of events is rounded down to a power of two, and less than 64 (3,136 bytes) are refused. 0, the default: nothing
+ * head 64; the number of events is rounded down to a power of two, and fewer than 64 (3,136 bytes) are refused. 0, the default: nothing
  * is recorded, and programs have no code for it */
 #define XMC_HEAP_TRACE_BYTES 0x5807
 /* n: a hash chooses one in n of the addresses at which blocks begin, and every request and free of a block there is recorded; regions are

@@ -9,7 +9,7 @@
 #define SIMT_NVIDIA
 #define SIMT_PART() part()
 #define CORE_OWN_STEPS
-static void part(void) { /* an access, while which other lanes may go on without this one */
+static void part(void) { /* an access, during which other lanes may go on without this one */
   if (simt_random() % 8u == 0)
     simt_step();
 }
@@ -33,7 +33,7 @@ static uint32_t key_of(uint32_t number, uint32_t round) {
   return random >> 48 & 1u ? lane / kinds : (lane * 7u + (uint32_t)(random >> 40)) % kinds;
 }
 
-/* Of a group of this round: have all lanes of it come? */
+/* Counts in `early` the lanes of this round's group that have not come yet; *all gets the values of all its lanes, by or. */
 static void all_came(party *p, uint32_t number, uint32_t round, xmc_lanes set, uint32_t *all) {
   uint32_t first = number - number % SIMT_LANES, i;
   for (*all = 0, i = 0; i < SIMT_LANES; i++)

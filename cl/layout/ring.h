@@ -22,8 +22,8 @@
  *          +------+-------+----------+
  *          | kind | track | ref      |
  *          +------+-------+----------+
- *   kind: XMC_TRACE_…. ref: the block's xmcRef; 0 for failed requests, bad frees and calls for whole regions. track: mostly different for
- *   callers that run at the same time.
+ *   kind: XMC_TRACE_…. ref: the block's xmcRef; 0 for failed requests, bad frees (their pointer is in `room`) and calls for whole regions.
+ *   track: mostly different for callers that run at the same time.
  */
 #ifndef XMC_RING_H
 #define XMC_RING_H

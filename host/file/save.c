@@ -83,7 +83,7 @@ xmc_heap xmcLoadHeap(cl_context context, cl_device_id device, const xmc_heap_pro
   xmc_image image = {NULL, 0, fill_heap, NULL};
   xmc_heap heap = NULL;
   xmcHeap *meta = NULL;
-  /* Only a regular file can be read twice; to open a pipe would wait for a writer. */
+  /* A heap is read twice, which pipes and most devices do not allow; and to open a named pipe would wait for a writer. */
   int special = path && xmc_path_is_special(path);
   FILE *file = path && !special ? fopen(path, "rb") : NULL;
   cl_int status = !path ? CL_INVALID_VALUE : special ? XMC_FILE_NOT_REGULAR : XMC_FILE_UNUSABLE;

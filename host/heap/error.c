@@ -53,10 +53,10 @@ static const struct {
     XMC_CL(CL_DEVICE_NOT_FOUND, "no such device"),
     XMC_CL(CL_DEVICE_NOT_AVAILABLE, "device not available"),
     XMC_CL(CL_COMPILER_NOT_AVAILABLE, "no compiler for the device"),
-    XMC_CL(
-        CL_MEM_OBJECT_ALLOCATION_FAILURE,
-        "no memory on the device for the object (from xmcHostMalloc and the like: the heap has no room for "
-        "the request; xmcGetHeapStats tells how much it has, xmcGrowHeap gives it more)"),
+    XMC_CL(CL_MEM_OBJECT_ALLOCATION_FAILURE,
+           "no memory on the device for the object (from xmcHostMalloc and the like: the heap has no room "
+           "for the request, or the alignment is no power of two; xmcGetHeapStats tells how much room it "
+           "has, and xmcGrowHeap gives it more if it was created with XMC_HEAP_MAX_BYTES)"),
     XMC_CL(CL_OUT_OF_RESOURCES, "out of resources on the device"),
     XMC_CL(CL_OUT_OF_HOST_MEMORY, "out of host memory"),
     XMC_CL(CL_PROFILING_INFO_NOT_AVAILABLE, "no profiling information"),

@@ -51,7 +51,7 @@ XMC_FN xmc_lanes xmc_lanes_ballot(xmc_lanes m, int predicate) {
   return (xmc_lanes)((xmc_u64)simt_or(m, predicate && lane >= 32u ? 1u << (lane - 32u) : 0) << 32 | low);
 }
 XMC_FN int xmc_lanes_any(int predicate) { return predicate; }
-#ifdef SIMT_NVIDIA /* as NVIDIA's GPUs do these two, with more places where lanes wait for each other */
+#ifdef SIMT_NVIDIA /* xmc_lanes_gather32 and xmc_lanes_share as on NVIDIA, with more places where lanes wait for each other */
 #ifndef SIMT_PART
 #define SIMT_PART() ((void)0) /* where a test lets lanes part */
 #endif

@@ -41,7 +41,8 @@ def test_sizes_that_are_none(heap, queue):
     with heap.mapped(queue) as m:
         ref = m.malloc(16)
         region = m.region_create()
-        for call, before in ((m.malloc, ()), (m.realloc, (ref,)), (m.aligned_alloc, (64,)), (m.calloc, (1,)), (m.region_malloc, (region,))):
+        calls = (m.malloc, ()), (m.realloc, (ref,)), (m.aligned_alloc, (64,)), (m.calloc, (1,)), (m.region_malloc, (region,))
+        for call, before in calls:
             with pytest.raises(OverflowError, match="larger"):
                 call(*before, (1 << 64) + 16)
             with pytest.raises(ValueError, match="negative"):

@@ -251,12 +251,12 @@ def words(status: int) -> str:
 
 
 def size_of(name: str, value: SupportsIndex) -> int:
-    """The value as a ``size_t``, for which ctypes would take it modulo 2^64 without a word."""
+    """The value for a ``size_t`` or a region's number; ctypes would take it modulo 2^64 without a word."""
     size = operator.index(value)
     if size < 0:
         raise ValueError(f"{name} is negative: {size}")
     if size >= 1 << 8 * ctypes.sizeof(c_size_t):
-        raise OverflowError(f"{name} is larger than any memory: {size}")
+        raise OverflowError(f"{name} is larger than {8 * ctypes.sizeof(c_size_t)} bits hold: {size}")
     return size
 
 

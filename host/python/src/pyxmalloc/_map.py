@@ -169,19 +169,19 @@ class HostCalls:
         status = ctypes.c_int32()
         return self._ref(function(self._heap.handle, *arguments, ctypes.byref(status)), status)
 
-    def malloc(self, size: int) -> int:
+    def malloc(self, size: SupportsIndex) -> int:
         """Allocates ``size`` bytes, aligned to 16. 0 for size 0; raises :class:`OutOfMemory`."""
         return self._call(lib.xmcHostMalloc, size_of("size", size))
 
-    def calloc(self, count: int, size: int) -> int:
+    def calloc(self, count: SupportsIndex, size: SupportsIndex) -> int:
         """Allocates ``count * size`` bytes, all of them 0."""
         return self._call(lib.xmcHostCalloc, size_of("count", count), size_of("size", size))
 
-    def aligned_alloc(self, alignment: int, size: int) -> int:
+    def aligned_alloc(self, alignment: SupportsIndex, size: SupportsIndex) -> int:
         """Allocates ``size`` bytes at a multiple of ``alignment``, a power of two, in host addresses."""
         return self._call(lib.xmcHostAlignedAlloc, size_of("alignment", alignment), size_of("size", size))
 
-    def realloc(self, ref: SupportsIndex, size: int) -> int:
+    def realloc(self, ref: SupportsIndex, size: SupportsIndex) -> int:
         """Changes a block's size and returns its new reference. Contents are kept up to the smaller size. Views of
         the block must not be used after that."""
         return self._call(lib.xmcHostRealloc, self._address(ref), size_of("size", size))
@@ -202,13 +202,13 @@ class HostCalls:
         check(status.value)
         return int(region)
 
-    def region_malloc(self, region: SupportsIndex, size: int) -> int:
+    def region_malloc(self, region: SupportsIndex, size: SupportsIndex) -> int:
         """Allocates ``size`` bytes in a region, aligned to 16; they live until it is freed or reset. 0 for size 0. Raises
         :class:`OutOfMemory`, and :class:`Error` for a region that is none, which is counted."""
         return self._call(lib.xmcHostRegionMalloc, size_of("region", region), size_of("size", size))
 
     def region_free(self, region: SupportsIndex) -> None:
-        """Frees all blocks of a region, and the region; 0 is a no-op. A number that is no region is counted."""
+        """Frees all blocks of a region, and the region; 0 is a no-op. A number of 64 bits that is no region is counted."""
         lib.xmcHostRegionFree(self._heap.handle, size_of("region", region))
 
     def region_reset(self, region: SupportsIndex) -> None:
@@ -243,7 +243,7 @@ class HostCalls:
             raise TypeError("Python objects cannot lie in a heap")
         if address is None:
             raise ValueError("the reference is 0, which is NULL")
-        if int(region):
+        if operator.index(region):
             room = self._heap.nbytes - int(ref) if self.region_nbytes(region) else 0
         else:
             room = self._heap.nbytes - int(ref) if self._heap.debug else self.usable_size(ref)
