@@ -160,7 +160,7 @@ XMC_HOT_FN void xmc_block_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, XMC_GLOBAL 
     return;
   if (XMC_GEOMETRY)
     xmc_map_view_read(heap, &view);
-  if (xmc_find(heap, view, ptr, &place) || (view.ours && xmc_other_freed(heap, me, ptr, &place)))
+  if (xmc_find(heap, view, ptr, &place, 1) || (view.ours && xmc_other_freed(heap, me, ptr, &place)))
     xmc_class_free(heap, me, view.words, place);
 }
 

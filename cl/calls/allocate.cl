@@ -114,8 +114,8 @@ XMC_PART_FN xmc_u64 xmc_place_compute(xmc_u64 offset, xmc_u64 page, xmc_u32 low,
 /* Looks up which block begins at ptr. Returns 1 if a Basicblock does, and *place names it; whether it is free is not looked at. Else
  * returns 0: a Memoryblock begins there if *place has its class and rest 0; in a Basicblock `rest` says how far behind its start ptr
  * is, and in a page with joined blocks the class is XMC_CLASS_JOINED and its own. */
-XMC_FN int xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL const void *ptr,
-                    xmc_place *place) {
+XMC_FN int xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL const void *ptr, xmc_place *place,
+                    int frees) {
   xmc_u64 offset = (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap) - view.data;
   xmc_u64 page = offset >> XMC_PAGE_SHIFT;
   int inside = (XMC_LOOKS_FIRST || view.ours) & (page < view.map >> 32);
@@ -126,6 +126,8 @@ XMC_FN int xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL cons
       XMC_SIMT || inside
           ? xmc_load_relaxed64((XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + (inside ? at : 0)))
           : 0;
+  if (frees)
+    xmc_fence_ahead();
   xmc_u64 n;
   xmc_u32 low = (XMC_LOOKS_FIRST ? inside & view.ours : inside) ? (xmc_u32)entry : XMC_MAP_NONE;
   xmc_u32 back = xmc_map_back(low), block;
@@ -148,7 +150,7 @@ XMC_FN int xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL cons
 XMC_FN int xmc_find_block(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL const void *ptr, xmc_place *place) {
   xmc_map_view view;
   xmc_map_view_read(heap, &view);
-  return xmc_find(heap, view, ptr, place);
+  return xmc_find(heap, view, ptr, place, 0);
 }
 
 /* The first page of the Memoryblock that begins at `place`, or XMC_NONE */
@@ -278,9 +280,7 @@ XMC_COLD_FN int xmc_memoryblock_resize(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, x
 XMC_HOT_FN void xmc_memoryblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, xmc_superblock_id(page, 0));
   xmc_u64 w = xmc_load_relaxed64(word);
-  if (xmc_word_class(w) == XMC_CLASS_MEMORYBLOCK &&
-      (XMC_USED_IS_DONE ? xmc_cas_release64(word, w, XMC_WORD_RETIRED)
-                        : xmc_cas_acq_rel64(word, w, XMC_WORD_RETIRED)) == w)
+  if (xmc_word_class(w) == XMC_CLASS_MEMORYBLOCK && xmc_cas_behind64(word, w, XMC_WORD_RETIRED) == w)
     xmc_run_give(heap, page, xmc_word_pages(w), 1);
   else
     xmc_count_double_free(heap, xmc_arena_offset(heap, xmc_page_address(heap, page)), 1);

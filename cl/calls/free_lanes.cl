@@ -22,7 +22,7 @@ XMC_FN int xmc_may_be_all(xmc_u32 cls, xmc_u32 bits, xmc_u32 lanes) {
 XMC_PART_FN xmc_u32 xmc_release_whole(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place,
                                       xmc_u32 bits, xmc_u64 used, xmc_u64 *old, xmc_u32 *fifo, xmc_u32 *hint,
                                       xmc_u32 *own, xmc_u64 *active) {
-  xmc_u64 was = xmc_cas_release64_fast(xmc_word_at(heap, words, place.id), used, XMC_WORD_RETIRED), fifos;
+  xmc_u64 was = xmc_cas_behind64_fast(xmc_word_at(heap, words, place.id), used, XMC_WORD_RETIRED), fifos;
   xmc_u32 partly;
   *old = xmc_or_hint64_fast(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
   fifos = xmc_fixed_fifos(heap, place.cls);
@@ -55,7 +55,7 @@ XMC_PART_FN void xmc_class_free_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
     else
       found = XMC_HIDDEN(old);
   } else {
-    found = xmc_or_release64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
+    found = xmc_or_behind64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
   }
   if (other && !xmc_release_is_all(heap, place.cls, bits, lanes, found)) {
     XMC_AFRESH64(heap);
@@ -81,7 +81,7 @@ XMC_PART_FN void xmc_class_free_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
       return;
     }
   } else {
-    old = xmc_or_release64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
+    old = xmc_or_behind64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
   }
   if (!xmc_release_is_all(heap, place.cls, bits, lanes, old))
     xmc_blocks_settled(heap, me, words, place.cls, place.id, bits, lanes, old);

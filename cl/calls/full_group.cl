@@ -46,7 +46,7 @@ XMC_FN xmc_u32 xmc_full_of_slab(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   xmc_u32 places = xmc_full_mask(xmc_word_count(w)), left = xmc_word_available(w, xmc_slab_class(cls));
   xmc_u32 take = left & -left, id;
   if ((take & ~(places >> 1) && !(XMC_EVEN_SLABS >> cls & 1u)) ||
-      !xmc_place_try(xmc_word_at(heap, words, slab), xmc_slab_class(cls), &w))
+      !xmc_place_try_as(xmc_word_at(heap, words, slab), xmc_slab_class(cls), &w, 0))
     return XMC_NONE;
   id = xmc_superblock_id(xmc_slab_page(slab), xmc_lowest32(take));
   xmc_store_relaxed64(xmc_word_at(heap, words, id), xmc_word_make(cls, 32u, 0));
@@ -83,7 +83,8 @@ XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
     parked = xmc_bitmap_word(heap, XMC_PARKED, 0, item); /* computed while the caches still have the header */
     w = xmc_word_make(xmc_slab_class(cls), places, xmc_count_mask(places) & ~1u) | XMC_WORD_LISTED |
         XMC_WORD_PARKED;
-    xmc_cas_acquire64(xmc_word_at(heap, words, slab), XMC_WORD_RETIRED, w);
+    if (xmc_cas_hint64(xmc_word_at(heap, words, slab), XMC_WORD_RETIRED, w) != XMC_WORD_RETIRED)
+      return XMC_NONE; /* only in a damaged arena */
     seen = xmc_load_relaxed64(parked);
     scarce = xmc_scarce_near(heap);
     if (!(seen >> (item & 63u) & 1u)) /* as xmc_bitmap_ensure */
@@ -141,7 +142,7 @@ XMC_FN xmc_u32 xmc_full_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 word
   xmc_u64 used = xmc_word_make(cls, 32u, 0) | XMC_WORD_LISTED | XMC_WORD_SEATED, w, map;
   if (id != XMC_NONE) {
     XMC_AFRESH(id); /* without this the word's address is computed in 64 bits */
-    w = xmc_cas_acquire64_fast(xmc_word_at(heap, words, id), used | 0xffffffffu, used);
+    w = xmc_cas_claim64_fast(xmc_word_at(heap, words, id), used | 0xffffffffu, used);
     if (w == (used | 0xffffffffu))
       return xmc_full_place(cls, id);
     if (w != used || xmc_seat_used(&seat) ||
@@ -215,8 +216,8 @@ XMC_FN xmc_u32 xmc_full_runs(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 ne
     }
     if (runs && before < want) {
       mask = xmc_lowest_bits64(mask, want - before);
-      if (xmc_cas_acquire64(xmc_span_word(heap, near - lane), seen,
-                            seen & ~(mask * xmc_run_mask(0, pages))) != seen)
+      if (xmc_cas_hint64(xmc_span_word(heap, near - lane), seen, seen & ~(mask * xmc_run_mask(0, pages))) !=
+          seen)
         mask = 0;
     }
     i = xmc_full_shuffle32(group, (xmc_u32)mask, from & (XMC_FULL_SPANS - 1u));

@@ -147,7 +147,7 @@ XMC_GROUP_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 a
     } else {
       if (!ptr)
         continue;
-      if (!xmc_find(heap, view, ptr, &place)) {
+      if (!xmc_find(heap, view, ptr, &place, 1)) {
         if (xmc_other_freed(heap, me, ptr, &place))
           xmc_blocks_release(heap, me, view.words, place.cls, place.id, 1u << place.bit, 1u);
         continue;

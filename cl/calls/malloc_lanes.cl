@@ -20,8 +20,8 @@ XMC_FN xmc_u32 xmc_group_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 
   *id = xmc_active_id(active);
   XMC_AFRESH(*id); /* without this the word's address is computed in 64 bits */
   ask = ask && *id != XMC_NONE && take;
-  *w = xmc_cas_acquire64_if(ask, xmc_word_at(heap, view.words, *id), seen,
-                            (seen & ~(xmc_u64)take) | XMC_WORD_SEATED);
+  *w = xmc_cas_claim64_if(ask, xmc_word_at(heap, view.words, *id), seen,
+                          (seen & ~(xmc_u64)take) | XMC_WORD_SEATED);
   take = ask && *w == seen ? take : 0;
   if (!take)
     *id = ask ? xmc_word_available(*w, cls) : 0;
@@ -101,7 +101,7 @@ XMC_FN XMC_GLOBAL char *xmc_class_malloc_active(XMC_GLOBAL xmcHeap *heap, xmc_u3
     if (rank == 0 && id != XMC_NONE) {
       XMC_AFRESH(id);
       used = xmc_word_make(cls, 32u, 0) | XMC_WORD_LISTED | XMC_WORD_SEATED;
-      w = xmc_cas_acquire64(xmc_word_at(heap, view.words, id), used | 0xffffffffu, used);
+      w = xmc_cas_claim64(xmc_word_at(heap, view.words, id), used | 0xffffffffu, used);
       id = w == (used | 0xffffffffu) ? xmc_full_place(cls, id) : XMC_NONE;
     } else {
       id = XMC_NONE;

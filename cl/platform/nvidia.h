@@ -131,10 +131,35 @@ XMC_PTX_CAS(xmc_cas_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.cas.b64")
 XMC_PTX_RMW(xmc_or_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.or.b64")
 /* This hint acquires, because some callers do not use the old value, so that nothing else would wait for the access. */
 XMC_PTX_RMW(xmc_and_hint64, xmc_u64, "l", "atom.acquire.gpu.global.and.b64")
+/* The claim of a block for the user is relaxed: an acquire would empty the first-level cache, and with it the header that all calls read
+ * (6 % of a pair). What the former owner did with the block is done for the device since its release, and the new owner's accesses depend
+ * on the value of the claim; so what the new owner writes comes after. What it reads before it wrote it is not specified. Debug heaps
+ * read what lies in a new block, so they acquire. */
+#if XMC_DEBUG
+#define XMC_PTX_CLAIM "atom.acquire.gpu.global.cas.b64"
+#else
+#define XMC_PTX_CLAIM "atom.relaxed.gpu.global.cas.b64"
+#endif
+XMC_PTX_CAS(xmc_cas_claim64, xmc_u64, "l", XMC_PTX_CLAIM)
 XMC_PTX_RMW(xmc_add_relaxed64, xmc_u64, "l", "atom.relaxed.gpu.global.add.u64")
 XMC_PTX_RMW(xmc_add_acq_rel64, xmc_u64, "l", "atom.acq_rel.gpu.global.add.u64")
 XMC_PTX_RMW(xmc_add_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.add.u64")
 XMC_PTX_RMW(xmc_exchange_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.exch.b64")
+
+/* The fence of a free stands behind the load of the page map's entry, which takes as long: so both are waited for at the same time, and
+ * the release that follows needs no fence. Each lane waits until what it wrote is done for the device, and then the lanes join. (An
+ * fence.acq_rel would also empty the first-level cache.) */
+#if XMC_NVIDIA_FENCE
+XMC_FN void xmc_fence_ahead(void) { __asm volatile("fence.release.gpu;" : : : "memory"); }
+#define xmc_cas_behind64_fast xmc_cas_hint64_fast
+#define xmc_cas_behind64 xmc_cas_hint64
+#define xmc_or_behind64 xmc_or_hint64
+#else
+#define xmc_fence_ahead() ((void)0)
+#define xmc_cas_behind64_fast xmc_cas_release64_fast
+#define xmc_cas_behind64 xmc_cas_release64
+#define xmc_or_behind64 xmc_or_release64
+#endif
 
 /* The slot is computed from the numbers of the multiprocessor and of the warp in it, so that each resident sub-group has a slot of its
  * own if there are as many slots. Both numbers may change while a kernel runs (preemption), which only costs speed. */
@@ -249,11 +274,11 @@ XMC_FN xmc_lanes xmc_lanes_ballot(xmc_lanes m, int predicate) {
 /* Returns 1, to all lanes that run together, if the predicate is true for one of them. Lanes that leave a loop by this result leave it
  * together: so ptxas puts no YIELD into the loop, and the lanes come together again behind it. */
 XMC_FN int xmc_lanes_any(int predicate) { return xmc_lanes_ballot(xmc_lanes_here(), predicate) != 0; }
-/* A CAS if `ask` is not 0; otherwise it only returns `expected`. There is no branch, so that no lane leaves the others. */
-XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
+/* A claim if `ask` is not 0; otherwise it only returns `expected`. There is no branch, so that no lane leaves the others. */
+XMC_FN xmc_u64 xmc_cas_claim64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
   xmc_u64 old;
   __asm volatile("{ .reg .pred q; setp.ne.s32 q, %4, 0; mov.b64 %0, %2; "
-                 "@q atom.acquire.gpu.global.cas.b64 %0, [%1], %2, %3; }"
+                 "@q " XMC_PTX_CLAIM " %0, [%1], %2, %3; }"
                  : "=&l"(old)
                  : "l"(p), "l"(expected), "l"(desired), "r"(ask)
                  : "memory");

@@ -145,7 +145,7 @@ XMC_FN void xmc_lanes_share(xmc_lanes m, xmc_u32 lane, xmc_u32 *a, xmc_u32 *b) {
   *a = xmc_shuffle32(m, *a, lane);
   *b = xmc_shuffle32(m, *b, lane);
 }
-XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
+XMC_FN xmc_u64 xmc_cas_claim64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
   return ask ? xmc_cas_acquire64(p, expected, desired) : expected;
 }
 XMC_FN xmc_u64 xmc_add_hint64_if(int ask, XMC_GLOBAL xmc_u64 *p, xmc_u64 value) {

@@ -15,6 +15,10 @@
  *   xmc_add_acq_rel64
  *     Their scope is the device, or all SVM devices (XMC_SCOPE). Read-modify-writes return the old value. Hints order like acquire and
  *     release, but only for callers whose next access depends on that value.
+ *   xmc_cas_claim64       acquires; on NVIDIA it only orders what the former owner of the claimed block did with it before what the new
+ *                         one does
+ *   xmc_fence_ahead(), xmc_cas_behind64, xmc_or_behind64: the release of a block. What any lane of the group did before its fence is
+ *                         ordered before the read-modify-write of the group's first lane; the CAS acquires as well, but not on NVIDIA
  *   xmc_mul_high64, xmc_popcount32, xmc_lowest32, xmc_lowest64, xmc_highest32 (argument not 0)
  *   xmc_caller()          the caller's number `me` for the next three. Public calls read it and pass it on: PoCL inlines
  *                         each function that asks for ids, so no function below the public calls may ask
@@ -32,7 +36,7 @@
  *   xmc_lanes_count(m), xmc_lanes_below(m): how many lanes of m there are, and how many of them before me
  *   xmc_lanes_first(m), xmc_lanes_drop(m, n): the first lane of m, and m without its n first lanes
  *   xmc_lane()            the caller's own lane
- *   xmc_cas_acquire64_if(ask, …): the CAS if ask is not 0, otherwise only `expected`
+ *   xmc_cas_claim64_if(ask, …): xmc_cas_claim64 if ask is not 0, otherwise only `expected`
  *   xmc_add_hint64_if(ask, p, value): the fetch-add if ask is not 0, otherwise only 0
  *   xmc_retire_or_hint64(p, used, retired, bits, &was): a CAS and a fetch-or on one word, issued together, both hints
  *   xmc_lanes_share(m, lane, &a, &b): sets a and b to those of that lane of m; what that lane acquired holds for all lanes
@@ -72,6 +76,11 @@
 /* 1: NVIDIA's device has redux.sync (compute capability 8.0 and up). The host library sets it. */
 #ifndef XMC_NVIDIA_REDUX
 #define XMC_NVIDIA_REDUX 0
+#endif
+
+/* 1: it has fence.release (compute capability 9.0 and up, PTX 8.6). The host library sets it. */
+#ifndef XMC_NVIDIA_FENCE
+#define XMC_NVIDIA_FENCE 0
 #endif
 
 /* 1: there are sub-groups, and so the sub-group calls. The host library sets it if the device declares ballots. With XMC_SIMT it is
@@ -146,6 +155,12 @@
 #define xmc_load_row_fast xmc_load_row
 #define xmc_load_relaxed32_fast xmc_load_relaxed32
 #define xmc_load_relaxed64_fast xmc_load_relaxed64
+#define xmc_cas_claim64 xmc_cas_acquire64
+#define xmc_cas_claim64_fast xmc_cas_acquire64
+#define xmc_fence_ahead() ((void)0)
+#define xmc_cas_behind64_fast xmc_cas_release64
+#define xmc_cas_behind64 xmc_cas_acq_rel64
+#define xmc_or_behind64 xmc_or_release64
 #endif
 
 /* Intel's runtime for CPUs compiles variants of functions for several work-items at a time, which then go through every branch together:

@@ -63,8 +63,8 @@ XMC_FN xmc_u32 xmc_word_available(xmc_u64 word, xmc_u32 cls) {
  * back guess its whole word (xmc_parked_place_gone). */
 XMC_FN xmc_u64 xmc_word_seat(xmc_u32 cls) { return cls < XMC_CLASSES ? XMC_WORD_SEATED : 0; }
 
-/* Tries once to claim up to `want` Basicblocks of an active Superblock, by one CAS, which acquires what the blocks' previous owners
- * released. *seen is the word as last seen, or a guess: a wrong guess costs a try, a right one saves the load. Returns the mask of the
+/* Tries once to claim up to `want` Basicblocks of an active Superblock, by one CAS, behind what the blocks' previous owners did with
+ * them (xmc_cas_claim64). *seen is the word as last seen, or a guess: a wrong guess costs a try, a right one saves the load. Returns the mask of the
  * claimed blocks. Returns 0 if none was free by that word, or if the word was another one, which is in *seen then.
  *
  * It tries only once because on NVIDIA a loop around a CAS costs more than the CAS: ptxas puts YIELD at its head, and where all lanes
@@ -75,7 +75,7 @@ XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u
   xmc_u32 take = xmc_lowest_bits(xmc_word_available(w, cls), want);
   if (!take)
     return 0;
-  old = xmc_cas_acquire64(word, w, (w & ~(xmc_u64)take) | xmc_word_seat(cls));
+  old = xmc_cas_claim64(word, w, (w & ~(xmc_u64)take) | xmc_word_seat(cls));
   if (old == w)
     return take;
   *seen = old;
@@ -93,8 +93,9 @@ XMC_HOT_FN xmc_u32 xmc_superblock_claim_called(XMC_GLOBAL xmc_u64 *word, xmc_u32
 XMC_FN int xmc_slab_is_parked(xmc_u32 cls) { return XMC_SIMT && cls >= XMC_PARKED_SLABS; }
 
 /* As xmc_superblock_claim, for one place of a slab that a slot uses without a FIFO. If it takes the last place of a parked slab whose
- * class does not stay parked, the same CAS unlists the slab. *seen becomes the word that the CAS found. */
-XMC_HOT_FN xmc_u32 xmc_place_try(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen) {
+ * class does not stay parked, the same CAS unlists the slab. *seen becomes the word that the CAS found. The CAS acquires if `acquires`
+ * is 1; else it is a hint. */
+XMC_FN xmc_u32 xmc_place_try_as(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen, int acquires) {
   xmc_u64 w = *seen, next;
   xmc_u32 left = xmc_word_available(w, cls), take = left & -left;
   if (!take)
@@ -102,8 +103,11 @@ XMC_HOT_FN xmc_u32 xmc_place_try(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 
   next = w & ~(xmc_u64)take;
   if (left == take && (w & XMC_WORD_PARKED) && !xmc_slab_is_parked(cls))
     next &= ~XMC_WORD_WHERE;
-  *seen = xmc_cas_acquire64(word, w, next);
+  *seen = acquires ? xmc_cas_acquire64(word, w, next) : xmc_cas_hint64(word, w, next);
   return *seen == w ? take : 0;
+}
+XMC_HOT_FN xmc_u32 xmc_place_try(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *seen) {
+  return xmc_place_try_as(word, cls, seen, 1);
 }
 
 /* The same by up to three tries, because in a heap of few FIFOs several sub-groups take from the same slab. */

@@ -47,10 +47,10 @@ void xmc_write_geometry(const xmcHeap *heap, char *options) {
 
 void xmc_write_options(const xmc_probe *probe, const xmc_settings *settings, char *options) {
   snprintf(options, XMC_OPTIONS_BYTES,
-           "-cl-std=%s -cl-kernel-arg-info -DXMC_NVIDIA=%d -DXMC_NVIDIA_REDUX=%d -DXMC_C11_ATOMICS=%d "
-           "-DXMC_SIMT=%d "
+           "-cl-std=%s -cl-kernel-arg-info -DXMC_NVIDIA=%d -DXMC_NVIDIA_REDUX=%d -DXMC_NVIDIA_FENCE=%d "
+           "-DXMC_C11_ATOMICS=%d -DXMC_SIMT=%d "
            "-DXMC_HAS_SUBGROUPS=%d -DXMC_COALESCING=%d -DXMC_DEBUG=%d -DXMC_TRACE=%d -DXMC_PROGRAM_SCOPE=%d",
-           probe->std, probe->nvidia, probe->redux, probe->c11, probe->simt, probe->subgroups,
+           probe->std, probe->nvidia, probe->redux, probe->fence, probe->c11, probe->simt, probe->subgroups,
            settings->coalescing, settings->debug, settings->trace_records != 0, probe->program_scope);
   if (probe->scalar_calls)
     xmc_add_option(options, "-DXMC_SCALAR_CALLS=1");

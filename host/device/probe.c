@@ -67,7 +67,7 @@ static cl_int xmc_choose_path(const xmc_bench *bench, const char *extensions, cl
     if ((version >= 300 && xmc_path_works(bench, "CL3.0", "NVIDIA PTX")) ||
         xmc_path_works(bench, "CL1.2", "NVIDIA PTX"))
       return CL_SUCCESS;
-    probe->nvidia = probe->redux = probe->simt = 0;
+    probe->nvidia = probe->redux = probe->fence = probe->simt = 0;
   }
   lanes = probe->gpu && (probe->amd || (xmc_has_word(extensions, "cl_khr_subgroup_ballot") &&
                                         xmc_has_word(extensions, "cl_khr_subgroup_shuffle")));
@@ -160,12 +160,28 @@ static cl_int xmc_query_size(xmc_probe *probe) {
   return status;
 }
 
+/* Which instructions NVIDIA's compiler has for this device. Its drivers know PTX 8.6 from 570 on; other implementations on NVIDIA's devices
+ * count their versions from lower numbers. */
+static void xmc_query_ptx(xmc_probe *probe) {
+  char *driver = xmc_device_string(probe->device, CL_DRIVER_VERSION);
+  cl_uint major = 0;
+  if (clGetDeviceInfo(probe->device, XMC_COMPUTE_CAPABILITY_MAJOR_NV, sizeof major, &major, NULL) !=
+      CL_SUCCESS)
+    major = 0;
+  probe->redux = major >= 8;
+  probe->fence = major >= 9 && driver && strtol(driver, NULL, 10) >= 570;
+  if (major)
+    xmc_say(probe, "compute capability %u.x: redux.sync %s, fence.release %s", major,
+            probe->redux ? "used" : "missing", probe->fence ? "used" : "missing");
+  free(driver);
+}
+
 /* Queries the device. Returns CL_SUCCESS or an OpenCL error. */
 static cl_int xmc_query(xmc_probe *probe, cl_uint *version) {
   cl_device_id device = probe->device;
   cl_platform_id platform = NULL;
   cl_device_type type = 0;
-  cl_uint vendor_id = 0, major = 0, capability = 0;
+  cl_uint vendor_id = 0;
   char *vendor = NULL, *device_version = NULL;
   unsigned first = 0, second = 0;
   cl_int status = clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
@@ -190,13 +206,9 @@ static cl_int xmc_query(xmc_probe *probe, cl_uint *version) {
     if (*version >= 200 && clGetDeviceInfo(device, CL_DEVICE_SVM_CAPABILITIES, sizeof probe->svm, &probe->svm,
                                            NULL) != CL_SUCCESS)
       probe->svm = 0;
-    if (probe->nvidia &&
-        clGetDeviceInfo(device, XMC_COMPUTE_CAPABILITY_MAJOR_NV, sizeof major, &major, NULL) == CL_SUCCESS)
-      capability = major;
-    probe->redux = capability >= 8;
     xmc_say(probe, "%s device of %s: %s", probe->gpu ? "GPU" : "CPU or other", vendor, device_version);
-    if (capability)
-      xmc_say(probe, "compute capability %u.x: redux.sync %s", capability, probe->redux ? "used" : "missing");
+    if (probe->nvidia)
+      xmc_query_ptx(probe);
   } else {
     status = CL_OUT_OF_HOST_MEMORY;
   }

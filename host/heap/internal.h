@@ -51,6 +51,7 @@ typedef struct xmc_probe {
   int nvidia;        /* inline PTX */
   int amd;           /* the compiler may have the builtins of cl/platform/amdgcn.h */
   int redux;         /* redux.sync: compute capability 8.0 and up */
+  int fence;         /* fence.release: compute capability 9.0 and up, PTX 8.6 */
   int c11;           /* C11 atomics at device scope */
   int simt;          /* sub-groups in lock step, ballot from divergent flow */
   int subgroups;     /* sub-group collectives, called by all */

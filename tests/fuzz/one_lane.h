@@ -38,7 +38,7 @@ XMC_FN int xmc_full_same(xmc_u64 a, xmc_u64 b, xmc_u32 n, int *all_n) {
 XMC_FN xmc_u64 xmc_add_hint64_if(int ask, xmc_u64 *p, xmc_u64 value) {
   return ask ? xmc_add_hint64(p, value) : 0;
 }
-XMC_FN xmc_u64 xmc_cas_acquire64_if(int ask, xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
+XMC_FN xmc_u64 xmc_cas_claim64_if(int ask, xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
   return ask ? xmc_cas_acquire64(p, expected, desired) : expected;
 }
 XMC_FN xmc_u64 xmc_retire_or_hint64(xmc_u64 *p, xmc_u64 used, xmc_u64 retired, xmc_u64 bits, xmc_u64 *was) {
