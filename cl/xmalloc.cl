@@ -6,8 +6,9 @@
  * waits for another work-item, except that the collective functions contain barriers. What else holds for all functions:
  *
  * - Convergence: any lanes, from any control flow, in any ND-range; every work-item of a group must call the collective functions.
- * - Memory order: an allocation acquires and a free releases, at device scope. What a work-item wrote before it freed a block is
- *   ordered before what the next owner of the block does.
+ * - Memory order: an allocation acquires its block, and a free releases, at device scope. What a work-item did with a block before it
+ *   freed it comes before what the next owner does with it. This holds for the block's memory only, whose old
+ *   contents are not specified: on NVIDIA's devices an allocation makes nothing visible that others wrote.
  * - If `heap` is NULL or of another kind than the program was built for, requests return NULL, frees do nothing, nothing is counted.
  * - Cost: while there is room, a request or free of up to 8 KiB takes the same number of steps whatever the heap's size and however
  *   many blocks live. Two things take longer in larger heaps: a request that finds no room, because it searches before it returns NULL,
@@ -134,7 +135,7 @@ XMC_REST_FN XMC_GLOBAL char *xmc_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
 
 /* Allocates `size` bytes, not initialised, at a multiple of 16 bytes. Returns the block. Returns NULL for size 0, which is no failure,
  * and NULL if no room is left or `size` is larger than the heap, which is counted (failed_requests in xmc_heap_stats). Convergence: any
- * lanes. Memory order: acquire. Cost: mostly one compare-and-swap on the state word of a Superblock; on GPUs, lanes of a sub-group that
+ * lanes. Memory order: acquire, of the block. Cost: mostly one compare-and-swap on the state word of a Superblock; on GPUs, lanes of a sub-group that
  * ask for the same size class at the same time share it. Paper 2011, figure 4. */
 #if XMC_SHORT_WAY
 XMC_SHORT_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
@@ -203,7 +204,7 @@ XMC_API size_t xmcUsableSize(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr) {
 }
 
 /* Allocates count * size bytes and sets them to 0 by plain stores. Returns the block; NULL if the product is 0; NULL, a failed request,
- * if it overflows size_t or no room is left. Convergence: any lanes. Memory order: acquire. Cost: xmcMalloc's and that of the stores. */
+ * if it overflows size_t or no room is left. Convergence: any lanes. Memory order: as xmcMalloc. Cost: xmcMalloc's and that of the stores. */
 XMC_LARGE_API XMC_GLOBAL void *xmcCalloc(XMC_GLOBAL xmcHeap *heap, size_t count, size_t size) {
   size_t bytes = count * size, i;
   XMC_GLOBAL xmc_u64 *block;
@@ -254,7 +255,7 @@ XMC_HOT_FN XMC_GLOBAL void *xmc_move_block(XMC_GLOBAL xmcHeap *heap, xmc_u32 me,
  * of the two sizes. If `ptr` is NULL the call allocates; if `size` is 0 it frees and returns NULL. A block of whole pages (over 8 KiB)
  * grows in place if the pages behind it are free, and returns pages it no longer needs. If there is no room to grow, the call returns
  * NULL, counts a failed request, and leaves the old block as it was. If `ptr` is not the start of a live block, it returns NULL and
- * counts a bad free. Convergence: any lanes. Memory order: acquire and release. Cost: if it moves, malloc, copy and free. */
+ * counts a bad free. Convergence: any lanes. Memory order: as xmcMalloc and xmcFree. Cost: if it moves, malloc, copy and free. */
 XMC_LARGE_API XMC_GLOBAL void *xmcRealloc(XMC_GLOBAL xmcHeap *heap, XMC_GLOBAL void *ptr, size_t size) {
   XMC_GLOBAL void *to = 0;
   size_t old;
@@ -298,7 +299,7 @@ XMC_COLD_FN XMC_GLOBAL char *xmc_aligned_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u3
 /* Allocates `size` bytes, not initialised, at an address that is a multiple of `alignment` bytes, a power of two up to the arena's size.
  * Returns the block; NULL for size 0; NULL, counted as a failed request, if no room is left or for any other alignment. The alignment is
  * that of the address on this device in this launch; a heap that was loaded from a file or has grown may refuse alignments above 16.
- * Convergence: any lanes. Memory order: acquire. Cost: that of xmcMalloc; alignments above 8 KiB take whole pages. */
+ * Convergence: any lanes. Memory order: as xmcMalloc. Cost: that of xmcMalloc; alignments above 8 KiB take whole pages. */
 XMC_LARGE_API XMC_GLOBAL void *xmcAlignedAlloc(XMC_GLOBAL xmcHeap *heap, size_t alignment, size_t size) {
   XMC_GLOBAL char *block = 0;
   int is_power = alignment != 0 && alignment >> xmc_lowest64(alignment) == 1u;

@@ -240,8 +240,8 @@ XMALLOC_EXPORT cl_int xmcGetHeapInfo(xmc_heap heap, xmc_heap_info name, size_t s
 /* ---- the same heap from the host ----
  * The calls below are the kernels' calls, compiled for the host, on the same arena: a block that one side allocated the
  * other side may use and free. Any number of threads may call them at the same time; none waits for another.
- * xmcHostMalloc acquires and xmcHostFree releases, so the next owner of a block's memory, on the host or in a kernel, sees what its
- * earlier owner wrote.
+ * xmcHostMalloc acquires and xmcHostFree releases, so what a block's earlier owner did with it comes before what its next owner does, on
+ * the host or in a kernel.
  *
  * If the info XMC_HEAP_HOST_ALWAYS is CL_TRUE (fine-grained SVM with atomics), they work at any time, also while
  * kernels run on the heap. Other heaps must be mapped: between xmcMapHeap and xmcUnmapHeap the arena

@@ -285,16 +285,16 @@ static void superblock_life(void **state) {
   (void)state;
   *xmc_word_of(heap, 1) = xmc_word_make(5, 20, xmc_full_mask(20)) | XMC_WORD_LISTED;
   seen = *xmc_word_of(heap, 1);
-  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 4, 3, &seen), 0); /* another class */
-  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 3, &seen), 7);
+  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 4, 3, &seen, 0), 0); /* another class */
+  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 3, &seen, 0), 7);
   assert_true(*xmc_word_of(heap, 1) & XMC_WORD_SEATED);
   seen = *xmc_word_of(heap, 1);
   assert_int_equal(xmc_superblock_unlist(xmc_word_of(heap, 1), 5, &seen), 0); /* has free ones */
   seen = xmc_word_make(5, 20, 0xfff); /* a wrong guess costs a try, no more */
-  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 32, &seen), 0);
+  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 32, &seen, 0), 0);
   assert_true(seen == *xmc_word_of(heap, 1));
-  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 32, &seen), xmc_full_mask(20) & ~7u);
-  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 1, &seen), 0);
+  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 32, &seen, 0), xmc_full_mask(20) & ~7u);
+  assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), 5, 1, &seen, 0), 0);
   assert_int_equal(xmc_superblock_unlist(xmc_word_of(heap, 1), 5, &seen), 1);
   assert_false(*xmc_word_of(heap, 1) & (XMC_WORD_LISTED | XMC_WORD_SEATED));
   w = xmc_superblock_release(xmc_word_of(heap, 1),
@@ -314,7 +314,7 @@ static void superblock_life(void **state) {
   assert_true(w == XMC_WORD_RETIRED && *xmc_word_of(heap, 1) == XMC_WORD_RETIRED);
   for (w = 0; w < XMC_ALL_CLASSES; w++) {
     seen = xmc_word_make((xmc_u32)w, 32, 0xffffffffu);
-    assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), (xmc_u32)w, 32, &seen), 0);
+    assert_int_equal(xmc_superblock_claim(xmc_word_of(heap, 1), (xmc_u32)w, 32, &seen, 0), 0);
   }
   free(heap);
 }
@@ -342,10 +342,10 @@ static void superblock_member(int number, void *data) {
   for (round = 0; round < crowd->rounds; round++) {
     xmc_u32 id = (xmc_u32)(core_random(&seed) % 4);
     xmc_u64 seen = round % 2 ? xmc_load_relaxed64(xmc_word_of(crowd->heap, id)) : xmc_word_make(id, 8, 0xf0);
-    xmc_u32 take =
-        xmc_superblock_claim(xmc_word_of(crowd->heap, id), id, 1 + (xmc_u32)(core_random(&seed) % 8), &seen);
+    xmc_u32 take = xmc_superblock_claim(xmc_word_of(crowd->heap, id), id,
+                                        1 + (xmc_u32)(core_random(&seed) % 8), &seen, 0);
     if (!take) /* a wrong guess, or somebody else was faster */
-      take = xmc_superblock_claim(xmc_word_of(crowd->heap, id), id, 4, &seen);
+      take = xmc_superblock_claim(xmc_word_of(crowd->heap, id), id, 4, &seen, 0);
     mine[id] |= take;
     for (bit = 0; bit < 32; bit++)
       if (take >> bit & 1u &&

@@ -37,7 +37,7 @@ XMC_FN void xmc_memoryblock_start(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, xmc_u3
 XMC_FN xmc_u32 xmc_memoryblock_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 pages, xmc_u32 align,
                                      xmc_u32 anywhere) {
   xmc_u32 want = pages + align - 1u, page = XMC_NONE, first = XMC_NONE, span = 0;
-  int counts = align > 1u && xmc_scarce_near(heap);
+  int counts = align > 1u && xmc_scarce_look(heap);
   xmc_u64 mask;
   if (counts)
     xmc_flux_begin(heap);
@@ -124,10 +124,11 @@ XMC_FN int xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL cons
    * a branch, which they predict, so that the access need not wait for the header. */
   xmc_u64 entry =
       XMC_SIMT || inside
-          ? xmc_load_relaxed64((XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + (inside ? at : 0)))
+          ? xmc_load_relaxed64_fast((XMC_GLOBAL xmc_u64 *)((XMC_GLOBAL char *)heap + (inside ? at : 0)))
           : 0;
   if (frees)
     xmc_fence_ahead();
+  entry = XMC_HIDDEN(entry);
   xmc_u64 n;
   xmc_u32 low = (XMC_LOOKS_FIRST ? inside & view.ours : inside) ? (xmc_u32)entry : XMC_MAP_NONE;
   xmc_u32 back = xmc_map_back(low), block;
@@ -274,9 +275,9 @@ XMC_COLD_FN int xmc_memoryblock_resize(XMC_GLOBAL xmcHeap *heap, xmc_u32 page, x
   return done;
 }
 
-/* Releases the Memoryblock that begins at `page`, or counts a double free. The work-item whose CAS retires the word owns the pages. The
- * CAS acquires only for the stores of a resize at the same time, which only a wrong program has; with XMC_USED_IS_DONE those are done
- * once the word that the resize wrote is seen, and to acquire would empty the caches in which the header is. */
+/* Releases the Memoryblock that begins at `page`, or counts a double free. The work-item whose CAS retires the word owns the pages.
+ * The CAS acquires only for the stores of a resize at the same time, which only a wrong program has. On NVIDIA it does not: there those are
+ * done once the word that the resize wrote is seen, and to acquire would empty the cache in which the header is. */
 XMC_HOT_FN void xmc_memoryblock_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 page) {
   XMC_GLOBAL xmc_u64 *word = xmc_word_of(heap, xmc_superblock_id(page, 0));
   xmc_u64 w = xmc_load_relaxed64(word);

@@ -64,7 +64,7 @@ XMC_HOT_FN void xmc_block_released(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32
 /* Frees the Basicblock that begins at `place`. */
 XMC_FN void xmc_class_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_place place) {
   xmc_u32 bits = 1u << place.bit;
-  xmc_u64 old = xmc_or_behind64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
+  xmc_u64 old = xmc_superblock_free(xmc_word_at(heap, words, place.id), bits);
   if (!xmc_release_is_all(heap, place.cls, bits, 1u, old))
     xmc_block_released(heap, me, words, place.id, place.cls << 5 | place.bit, old);
 }

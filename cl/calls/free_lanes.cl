@@ -55,7 +55,7 @@ XMC_PART_FN void xmc_class_free_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
     else
       found = XMC_HIDDEN(old);
   } else {
-    found = xmc_or_behind64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
+    found = xmc_superblock_free(xmc_word_at(heap, words, place.id), bits);
   }
   if (other && !xmc_release_is_all(heap, place.cls, bits, lanes, found)) {
     XMC_AFRESH64(heap);
@@ -81,7 +81,7 @@ XMC_PART_FN void xmc_class_free_first(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_
       return;
     }
   } else {
-    old = xmc_or_behind64(xmc_word_at(heap, words, place.id), XMC_WORD_LISTED | bits);
+    old = xmc_superblock_free(xmc_word_at(heap, words, place.id), bits);
   }
   if (!xmc_release_is_all(heap, place.cls, bits, lanes, old))
     xmc_blocks_settled(heap, me, words, place.cls, place.id, bits, lanes, old);

@@ -80,7 +80,7 @@ XMC_FN xmc_u32 xmc_full_of_page(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 wo
   if (XMC_TRUSTS_ENTRIES && w == XMC_WORD_RETIRED &&
       xmc_load_relaxed64(xmc_map_entry(heap, (xmc_u32)map, page)) == first) {
     item = xmc_slab_class(cls) * xmc_heap_spans(heap) * XMC_SPAN_PAGES + page;
-    parked = xmc_bitmap_word(heap, XMC_PARKED, 0, item); /* computed while the caches still have the header */
+    parked = xmc_bitmap_word(heap, XMC_PARKED, 0, item);
     w = xmc_word_make(xmc_slab_class(cls), places, xmc_count_mask(places) & ~1u) | XMC_WORD_LISTED |
         XMC_WORD_PARKED;
     if (xmc_cas_hint64(xmc_word_at(heap, words, slab), XMC_WORD_RETIRED, w) != XMC_WORD_RETIRED)
@@ -216,7 +216,7 @@ XMC_FN xmc_u32 xmc_full_runs(XMC_GLOBAL xmcHeap *heap, xmc_u32 pages, xmc_u32 ne
     }
     if (runs && before < want) {
       mask = xmc_lowest_bits64(mask, want - before);
-      if (xmc_cas_hint64(xmc_span_word(heap, near - lane), seen, seen & ~(mask * xmc_run_mask(0, pages))) !=
+      if (xmc_cas_claim64(xmc_span_word(heap, near - lane), seen, seen & ~(mask * xmc_run_mask(0, pages))) !=
           seen)
         mask = 0;
     }

@@ -43,7 +43,7 @@ XMC_FN XMC_GLOBAL char *xmc_active_malloc(XMC_GLOBAL xmcHeap *heap, xmc_view vie
     if (*w == whole)
       xmc_store_relaxed32(partly, 0);
   }
-  take = xmc_superblock_claim(word, cls, 1u, w);
+  take = xmc_superblock_claim(word, cls, 1u, w, 0);
   bit = take ? xmc_lowest32(take) : 0;
   return take ? xmc_block_ahead(xmc_block_at(heap, view.data, cls, id, bit), cls, bit) : 0;
 }

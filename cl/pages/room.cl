@@ -10,7 +10,8 @@
 /* The word `scarce`. xmc_room_near returns all its bits. xmc_scarce_near and xmc_scarce_look return a value other than 0 once a turn of
  * the last resort has ever found nothing (XMC_SCARCE_ONCE). xmc_is_scarce returns 1 if that happened since a Superblock or slab was
  * last started (XMC_SCARCE_NOW): then a Superblock that does not get the caller's seat is better parked, where all searches find it,
- * than in the ring. xmc_room_is_short returns 1 if XMC_ROOM_SHORT is set. "Near": as old as the caller's last acquire, or newer. */
+ * than in the ring. xmc_room_is_short returns 1 if XMC_ROOM_SHORT is set. "Near": as old as the caller's last acquire, or newer. On NVIDIA
+ * claims of blocks do not acquire, so it may be old for long where a caller only claims blocks. */
 XMC_FN xmc_u32 xmc_room_near(XMC_GLOBAL xmcHeap *heap) {
   return xmc_load_near32((XMC_GLOBAL const xmc_u32 *)&heap->scarce);
 }

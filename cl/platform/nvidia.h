@@ -147,7 +147,7 @@ XMC_PTX_RMW(xmc_add_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.add.u64")
 XMC_PTX_RMW(xmc_exchange_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.exch.b64")
 
 /* The fence of a free stands behind the load of the page map's entry, which takes as long: so both are waited for at the same time, and
- * the release that follows needs no fence. Each lane waits until what it wrote is done for the device, and then the lanes join. (An
+ * the release that follows needs no fence. Each lane waits until what it wrote is done for the device, and then the lanes join. (A
  * fence.acq_rel would also empty the first-level cache.) */
 #if XMC_NVIDIA_FENCE
 XMC_FN void xmc_fence_ahead(void) { __asm volatile("fence.release.gpu;" : : : "memory"); }

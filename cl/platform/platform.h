@@ -9,7 +9,7 @@
  *   xmc_load_four(p, …)   plain; four words at p, a multiple of 16 bytes, issued together
  *   xmc_load_four_if(ask, …)  the same if ask is not 0, otherwise zeros
  *   xmc_load_fixed32, …64 plain (…32 on NVIDIA: relaxed, work-group scope), for fields of the header that never change
- *   xmc_load_near32/64    relaxed, but the value may be as old as the caller's last acquire
+ *   xmc_load_near32/64    relaxed, but the value may be as old as the caller's last acquire (xmc_cas_claim64 is none on NVIDIA)
  *   xmc_or_release64, xmc_and_acquire64, xmc_exchange_acq_rel64, xmc_exchange_hint64,
  *   xmc_cas_hint32/64, xmc_or_hint64, xmc_and_hint64, xmc_add_hint64, xmc_add_relaxed64,
  *   xmc_add_acq_rel64

@@ -176,7 +176,7 @@ XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
     w = 0;
     if (id != XMC_NONE) {
       w = xmc_load_relaxed64(xmc_word_of(heap, id));
-      take = xmc_superblock_claim_called(xmc_word_of(heap, id), cls, want, &w);
+      take = xmc_superblock_claim_called(xmc_word_of(heap, id), cls, want, &w, 1);
       if (take)
         return xmc_claim_make(id, take);
       XMC_AFRESH(cls);

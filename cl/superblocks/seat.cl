@@ -149,7 +149,7 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   if (XMC_SIMT && id == XMC_NONE && !xmc_seat_used(seat)) /* the steps below would find the same */
     return 0;
   if (id != XMC_NONE)
-    take = xmc_superblock_claim_called(xmc_word_at(heap, words, id), cls, want, &w);
+    take = xmc_superblock_claim_called(xmc_word_at(heap, words, id), cls, want, &w, 0);
   if (take)
     return xmc_claim_make(id, take);
   XMC_AFRESH(cls);
@@ -159,17 +159,17 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   if (next == XMC_NONE)
     return 0;
   if (next == XMC_FIFO_BACK) {
-    take = xmc_superblock_claim_called(xmc_word_at(heap, words, id), cls, want, &w);
+    take = xmc_superblock_claim_called(xmc_word_at(heap, words, id), cls, want, &w, 0);
     return take ? xmc_claim_make(id, take) : XMC_CLAIM_AGAIN;
   }
   /* The next one takes the seat, and a claim from it follows before the result of that CAS is looked at. */
   old = xmc_cas_hint64(&xmc_fifo_number(heap, seat->fifo)->active, seat->active,
                        xmc_active_next(seat->active, next));
-  scarce = xmc_scarce_near(heap);
+  scarce = xmc_scarce_look(heap);
   w = xmc_word_guess(cls, next);
-  take = xmc_superblock_claim_called(xmc_word_at(heap, words, next), cls, want, &w);
+  take = xmc_superblock_claim_called(xmc_word_at(heap, words, next), cls, want, &w, 0);
   if (!take && xmc_word_available(w, cls))
-    take = xmc_superblock_claim_called(xmc_word_at(heap, words, next), cls, want, &w);
+    take = xmc_superblock_claim_called(xmc_word_at(heap, words, next), cls, want, &w, 0);
   xmc_fifo_moved(heap, cls, seat, next, old, scarce);
   if (!take && old == seat->active && xmc_word_class(w) != cls) { /* it was retired in the ring: */
     seat->active = xmc_active_next(old, next);                    /* a new one takes its seat */
@@ -185,7 +185,7 @@ XMC_FN xmc_claim xmc_slab_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
   xmc_u64 w = 0, old;
   if (id != XMC_NONE) {
     w = xmc_load_relaxed64(xmc_word_at(heap, words, id));
-    take = xmc_superblock_claim_called(xmc_word_at(heap, words, id), cls, 1, &w);
+    take = xmc_superblock_claim_called(xmc_word_at(heap, words, id), cls, 1, &w, 1);
   }
   if (take)
     return xmc_claim_make(id, take);
@@ -203,11 +203,11 @@ XMC_FN xmc_claim xmc_slab_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
     else if (xmc_active_id(old) == XMC_NONE)
       xmc_fifo_mark_busy(heap, cls, seat->fifo - xmc_fifos_first(xmc_heap_fifos(heap, cls)));
     seat->active = old == seat->active ? xmc_active_next(old, id) : old;
-    if (xmc_scarce_near(heap)) /* it was in nobody's sight for a moment */
+    if (xmc_scarce_look(heap)) /* it was in nobody's sight for a moment */
       xmc_add_acq_rel64(&heap->flux, XMC_FLUX_MOVED);
   }
   w = xmc_load_relaxed64(xmc_word_at(heap, words, id));
-  take = xmc_superblock_claim_called(xmc_word_at(heap, words, id), cls, 1, &w);
+  take = xmc_superblock_claim_called(xmc_word_at(heap, words, id), cls, 1, &w, 1);
   if (take)
     return xmc_claim_make(id, take);
   /* Its places were taken by way of a hint (xmc_carve). If it is exhausted, a new slab may take the seat from it. */

@@ -48,8 +48,8 @@ XMC_FN xmc_u32 xmc_slab_class(xmc_u32 cls) { return cls + XMC_CLASSES; }
 XMC_FN XMC_GLOBAL xmc_fifo *xmc_fifo_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot) {
   return (XMC_GLOBAL xmc_fifo *)heap + (xmc_fifos_first(xmc_heap_fifos(heap, cls)) + slot);
 }
-/* The fields of the header that a request needs, read at once: after each acquire a GPU's caches start anew, so fields that are read
- * one after the other would take as many accesses, each waiting for the one before. */
+/* The fields of the header that a request needs, read at once: after each acquire (on NVIDIA a claim of a block is none) a GPU's caches
+ * start anew, so fields that are read one after the other would take as many accesses, each waiting for the one before. */
 typedef struct xmc_view {
   xmc_u32 data, words;  /* where they begin, in units of 16 and 8 bytes from the arena's start */
   xmc_u32 first, count; /* the class's FIFOs; count is 0 if the heap is not ours, unless XMC_LOOKS_FIRST */

@@ -59,14 +59,23 @@ static int xmc_path_works(const xmc_bench *bench, const char *std, const char *p
   return 1;
 }
 
+static int xmc_ptx_works(const xmc_bench *bench, cl_uint version) {
+  return (version >= 300 && xmc_path_works(bench, "CL3.0", "NVIDIA PTX")) ||
+         xmc_path_works(bench, "CL1.2", "NVIDIA PTX");
+}
+
 static cl_int xmc_choose_path(const xmc_bench *bench, const char *extensions, cl_uint version) {
   xmc_probe *probe = bench->probe;
   int lanes;
   if (probe->nvidia) {
     probe->simt = 1;
-    if ((version >= 300 && xmc_path_works(bench, "CL3.0", "NVIDIA PTX")) ||
-        xmc_path_works(bench, "CL1.2", "NVIDIA PTX"))
+    if (xmc_ptx_works(bench, version))
       return CL_SUCCESS;
+    if (probe->fence) { /* a compiler may know less PTX than its driver's version says */
+      probe->fence = 0;
+      if (xmc_ptx_works(bench, version))
+        return CL_SUCCESS;
+    }
     probe->nvidia = probe->redux = probe->fence = probe->simt = 0;
   }
   lanes = probe->gpu && (probe->amd || (xmc_has_word(extensions, "cl_khr_subgroup_ballot") &&

@@ -60,6 +60,29 @@ XMC_FN int xmc_lanes_any(int predicate) { return predicate; }
 XMC_FN xmc_lanes xmc_lanes_from_me(void) { return ~(xmc_lanes)0 << xmc_lane(); }
 #include "../../cl/platform/nvidia_lanes.h"
 #undef clz
+/* As on NVIDIA each lane has its fence before the lanes join, and what releases the block has none: the program ends if a lane joins, or
+ * releases a Memoryblock, without a fence of its own since the last time. */
+#define SIMT_FENCES (1u << 16)
+static unsigned char
+    simt_fence[SIMT_FENCES]; /* of each lane: 1 after its fence, 2 after it joined, 0 after the release */
+static inline void simt_fenced(unsigned char from, unsigned char to) {
+  unsigned char *fence = &simt_fence[simt_number() % SIMT_FENCES];
+  if (*fence != from) {
+    fprintf(stderr, "a free without a fence\n");
+    abort();
+  }
+  *fence = to;
+}
+#undef xmc_fence_ahead
+#undef xmc_lanes_at
+#undef xmc_cas_behind64_fast
+#undef xmc_cas_behind64
+#undef xmc_or_behind64
+#define xmc_fence_ahead() ((void)(simt_fence[simt_number() % SIMT_FENCES] = 1))
+#define xmc_lanes_at(p) (simt_fenced(1, 2), xmc_lanes_matching((xmc_u64)(size_t)(p)))
+#define xmc_cas_behind64_fast(p, expected, desired) (simt_fenced(2, 0), xmc_cas_hint64(p, expected, desired))
+#define xmc_or_behind64(p, v) (simt_fenced(2, 0), xmc_or_hint64(p, v))
+#define xmc_cas_behind64(p, expected, desired) (simt_fenced(1, 0), xmc_cas_hint64(p, expected, desired))
 #else
 XMC_FN xmc_u32 xmc_lanes_gather32(xmc_lanes m, xmc_u32 value) {
   value = simt_or(m, value);
