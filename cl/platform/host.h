@@ -3,6 +3,7 @@
  *
  *   XMC_HOST_STEP()              runs before every atomic, to switch threads there
  *   XMC_HOST_STEP_CAS(p)         runs instead before a compare-and-swap of the word at p
+ *   XMC_HOST_ACQUIRED()          runs after each atomic that acquires, but for those that release as well and hints
  *   XMC_HOST_THREAD()            the number of the thread, from 1
  *   XMC_HOST_LANES               a header with the lanes of sub-groups, xmc_caller, xmc_slot_hint, xmc_near_slot and xmc_any_number,
  *                                for tests that run threads in lock step (XMC_SIMT 1)
@@ -13,6 +14,9 @@
 
 #ifndef XMC_HOST_STEP
 #define XMC_HOST_STEP() ((void)0)
+#endif
+#ifndef XMC_HOST_ACQUIRED
+#define XMC_HOST_ACQUIRED() ((void)0)
 #endif
 #ifndef XMC_HOST_STEP_CAS
 #define XMC_HOST_STEP_CAS(p) XMC_HOST_STEP()
@@ -26,7 +30,10 @@
 #define XMC_HOST_LOAD(name, type, order) \
   XMC_FN type name(const type *p) { \
     XMC_HOST_STEP(); \
-    return __atomic_load_n(p, order); \
+    type v = __atomic_load_n(p, order); \
+    if ((order) == __ATOMIC_ACQUIRE) \
+      XMC_HOST_ACQUIRED(); \
+    return v; \
   }
 #define XMC_HOST_STORE(name, type, order) \
   XMC_FN void name(type *p, type v) { \
@@ -36,12 +43,17 @@
 #define XMC_HOST_RMW(name, op, order) \
   XMC_FN xmc_u64 name(xmc_u64 *p, xmc_u64 v) { \
     XMC_HOST_STEP(); \
-    return __atomic_fetch_##op(p, v, order); \
+    v = __atomic_fetch_##op(p, v, order); \
+    if ((order) == __ATOMIC_ACQUIRE) \
+      XMC_HOST_ACQUIRED(); \
+    return v; \
   }
 #define XMC_HOST_CAS(name, type, success) \
   XMC_FN type name(type *p, type expected, type desired) { \
     XMC_HOST_STEP_CAS(p); \
     __atomic_compare_exchange_n(p, &expected, desired, 0, success, __ATOMIC_RELAXED); \
+    if ((success) == __ATOMIC_ACQUIRE) \
+      XMC_HOST_ACQUIRED(); \
     return expected; \
   }
 XMC_HOST_LOAD(xmc_load_relaxed32, xmc_u32, __ATOMIC_RELAXED)
