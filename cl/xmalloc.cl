@@ -6,9 +6,9 @@
  * waits for another work-item, except that the collective functions contain barriers. What else holds for all functions:
  *
  * - Convergence: any lanes, from any control flow, in any ND-range; every work-item of a group must call the collective functions.
- * - Memory order: an allocation acquires its block, and a free releases, at device scope. What a work-item did with a block before it
- *   freed it comes before what the next owner does with it. This holds for the block's memory only, whose old
- *   contents are not specified: on NVIDIA's devices an allocation makes nothing visible that others wrote.
+ * - Memory order: a free releases, and an allocation comes after all that the block's former owner did with the block, at device scope.
+ *   It is no acquire for other memory: on NVIDIA's devices it makes nothing visible that other work-items wrote elsewhere. The block's
+ *   old contents are not specified.
  * - If `heap` is NULL or of another kind than the program was built for, requests return NULL, frees do nothing, nothing is counted.
  * - Cost: while there is room, a request or free of up to 8 KiB takes the same number of steps whatever the heap's size and however
  *   many blocks live. Two things take longer in larger heaps: a request that finds no room, because it searches before it returns NULL,
@@ -135,7 +135,7 @@ XMC_REST_FN XMC_GLOBAL char *xmc_malloc(XMC_GLOBAL xmcHeap *heap, size_t size) {
 
 /* Allocates `size` bytes, not initialised, at a multiple of 16 bytes. Returns the block. Returns NULL for size 0, which is no failure,
  * and NULL if no room is left or `size` is larger than the heap, which is counted (failed_requests in xmc_heap_stats). Convergence: any
- * lanes. Memory order: acquire, of the block. Cost: mostly one compare-and-swap on the state word of a Superblock; on GPUs, lanes of a sub-group that
+ * lanes. Memory order: see above. Cost: mostly one compare-and-swap on the state word of a Superblock; on GPUs, lanes of a sub-group that
  * ask for the same size class at the same time share it. Paper 2011, figure 4. */
 #if XMC_SHORT_WAY
 XMC_SHORT_API XMC_GLOBAL void *xmcMalloc(XMC_GLOBAL xmcHeap *heap, size_t size) {

@@ -34,7 +34,7 @@ XMC_FN XMC_GLOBAL char *xmc_active_malloc(XMC_GLOBAL xmcHeap *heap, xmc_view vie
   if (id == XMC_NONE)
     return 0;
   if (!xmc_load_relaxed32(partly)) {
-    *w = xmc_cas_acquire64(word, whole, whole & ~(xmc_u64)1);
+    *w = xmc_cas_claim64(word, whole, whole & ~(xmc_u64)1);
     if (*w == whole)
       return xmc_block_at(heap, view.data, cls, id, 0);
     xmc_store_relaxed32(partly, 1u);

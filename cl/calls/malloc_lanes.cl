@@ -25,7 +25,7 @@ XMC_FN xmc_u32 xmc_group_claim(XMC_GLOBAL xmcHeap *heap, xmc_view view, xmc_u32 
   take = ask && *w == seen ? take : 0;
   if (!take)
     *id = ask ? xmc_word_available(*w, cls) : 0;
-  xmc_lanes_share(group, xmc_lanes_first(group), &take, id); /* behind its claim */
+  xmc_lanes_share(group, xmc_lanes_first(group), &take, id); /* after its claim */
   return take;
 }
 

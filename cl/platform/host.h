@@ -3,7 +3,7 @@
  *
  *   XMC_HOST_STEP()              runs before every atomic, to switch threads there
  *   XMC_HOST_STEP_CAS(p)         runs instead before a compare-and-swap of the word at p
- *   XMC_HOST_ACQUIRED()          runs after each atomic that acquires, but for those that release as well and hints
+ *   XMC_HOST_ACQUIRED()          runs after each load, CAS and fetch-and that acquires; not after what releases as well, nor after hints
  *   XMC_HOST_THREAD()            the number of the thread, from 1
  *   XMC_HOST_LANES               a header with the lanes of sub-groups, xmc_caller, xmc_slot_hint, xmc_near_slot and xmc_any_number,
  *                                for tests that run threads in lock step (XMC_SIMT 1)

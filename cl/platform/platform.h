@@ -18,7 +18,8 @@
  *   xmc_cas_claim64       acquires; on NVIDIA it only orders what the former owner of the claimed block did with it before what the new
  *                         one does
  *   xmc_fence_ahead(), xmc_cas_behind64, xmc_or_behind64: the release of a block. What any lane of the group did before its fence is
- *                         ordered before the read-modify-write of the group's first lane; the CAS acquires as well, but not on NVIDIA
+ *                         ordered before the read-modify-write of the group's first lane. xmc_cas_behind64 acquires as well, but not on
+ *                         NVIDIA; xmc_cas_behind64_fast does not
  *   xmc_mul_high64, xmc_popcount32, xmc_lowest32, xmc_lowest64, xmc_highest32 (argument not 0)
  *   xmc_caller()          the caller's number `me` for the next three. Public calls read it and pass it on: PoCL inlines
  *                         each function that asks for ids, so no function below the public calls may ask

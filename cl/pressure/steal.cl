@@ -160,7 +160,7 @@ XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat
   return 1;
 }
 
-/* Claims up to `want` blocks from the FIFO of any slot, or returns 0 if the FIFO has no free block and is empty now. It does what
+/* Claims up to `want` blocks, or places of slabs, from the FIFO of any slot, or returns 0 if the FIFO has no free block and is empty now. It does what
  * xmc_fifo_claim does, but keeps fewer values in registers. */
 XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 want) {
   XMC_AFRESH64(heap);
@@ -176,7 +176,7 @@ XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 sl
     w = 0;
     if (id != XMC_NONE) {
       w = xmc_load_relaxed64(xmc_word_of(heap, id));
-      take = xmc_superblock_claim_called(xmc_word_of(heap, id), cls, want, &w, 1);
+      take = xmc_superblock_claim_called(xmc_word_of(heap, id), cls, want, &w, 1); /* for places */
       if (take)
         return xmc_claim_make(id, take);
       XMC_AFRESH(cls);

@@ -3,7 +3,7 @@
  * and device. It stays valid when the heap is saved and loaded again. 0 is no region.
  *
  * Any work-item may call from any control flow (convergence: any lanes), except the work-group calls (work_group.cl). No call waits
- * for another work-item. Requests acquire, and xmcRegionFree and xmcRegionReset release, at device scope.
+ * for another work-item. Requests are ordered as xmcMalloc is (xmalloc.cl), and xmcRegionFree and xmcRegionReset release, at device scope.
  *
  * A call with a handle that is no region's, whose region was freed, or which belongs to another heap changes nothing and is counted in
  * invalid_frees of the statistics. A region's block must not be passed to xmcFree, xmcRealloc or xmcUsableSize: these do not accept it, and

@@ -162,7 +162,8 @@ XMC_FN xmc_claim xmc_fifo_claim(XMC_GLOBAL xmcHeap *heap, xmc_u32 words, xmc_u32
     take = xmc_superblock_claim_called(xmc_word_at(heap, words, id), cls, want, &w, 0);
     return take ? xmc_claim_make(id, take) : XMC_CLAIM_AGAIN;
   }
-  /* The next one takes the seat, and a claim from it follows before the result of that CAS is looked at. */
+  /* The next one takes the seat, and a claim from it follows before the result of that CAS is looked at. `scarce` may be read before that
+   * CAS was done, too: then a search that sets it at that moment counts one turn in vain. */
   old = xmc_cas_hint64(&xmc_fifo_number(heap, seat->fifo)->active, seat->active,
                        xmc_active_next(seat->active, next));
   scarce = xmc_scarce_look(heap);

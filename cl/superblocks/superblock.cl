@@ -3,7 +3,7 @@
  *
  *              claim 3 blocks              release 2 blocks
  *   free mask  1 1 1 0 1 1  --CAS-->  0 0 0 0 1 1  --fetch-or-->  0 1 1 0 1 1
- *              (xmc_cas_claim64)                    release
+ *                   acquire                         release
  *
  *   blocks handed out + popcount(free) == count          while the Superblock is in use
  *
@@ -63,23 +63,23 @@ XMC_FN xmc_u32 xmc_word_available(xmc_u64 word, xmc_u32 cls) {
  * back guess its whole word (xmc_parked_place_gone). */
 XMC_FN xmc_u64 xmc_word_seat(xmc_u32 cls) { return cls < XMC_CLASSES ? XMC_WORD_SEATED : 0; }
 
-/* Tries once to claim up to `want` Basicblocks of an active Superblock, or places of a slab, by one CAS: of blocks behind what their
- * previous owners did with them (xmc_cas_claim64). `places`: 1 for a slab's, whose claim acquires, because whoever starts a Superblock
- * there reads `scarce` next (xmc_load_near32). *seen is the word as last seen, or a guess: a wrong guess costs a try, a right one saves
- * the load. Returns the mask of the claimed ones. Returns 0 if none was free by that word, or if the word was another one, which is in
- * *seen then.
+/* Tries once to claim up to `want` Basicblocks of an active Superblock, or places of a slab, by one CAS. If `acquires` is 0 it is a claim
+ * of blocks, which comes after what their previous owners did with them (xmc_cas_claim64). Else the CAS acquires: whoever starts a
+ * Superblock in a slab's place reads `scarce` next (xmc_load_near32). *seen is the word as last seen, or a guess: a wrong guess costs a
+ * try, a right one saves the load. Returns the mask of the claimed ones. Returns 0 if none was free by that word, or if the word was
+ * another one, which is in *seen then.
  *
  * It tries only once because on NVIDIA a loop around a CAS costs more than the CAS: ptxas puts YIELD at its head, and where all lanes
  * come together, the waiting ones go on without those that yield. From then on the sub-group is in parts, and each part works alone. So
  * a caller that fails a second time reads the FIFO again, in a loop that few ever reach (xmc_class_malloc_rest in malloc_lanes.cl). */
 XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u32 want, xmc_u64 *seen,
-                                    int places) {
+                                    int acquires) {
   xmc_u64 w = *seen, old, next;
   xmc_u32 take = xmc_lowest_bits(xmc_word_available(w, cls), want);
   if (!take)
     return 0;
   next = (w & ~(xmc_u64)take) | xmc_word_seat(cls);
-  old = places ? xmc_cas_acquire64(word, w, next) : xmc_cas_claim64(word, w, next);
+  old = acquires ? xmc_cas_acquire64(word, w, next) : xmc_cas_claim64(word, w, next);
   if (old == w)
     return take;
   *seen = old;
@@ -88,8 +88,8 @@ XMC_FN xmc_u32 xmc_superblock_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u
 
 /* The same off the fast path. CPU devices call this function, so that PoCL compiles it once (platform.h). */
 XMC_HOT_FN xmc_u32 xmc_superblock_claim_called(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u32 want,
-                                               xmc_u64 *seen, int places) {
-  return xmc_superblock_claim(word, cls, want, seen, places);
+                                               xmc_u64 *seen, int acquires) {
+  return xmc_superblock_claim(word, cls, want, seen, acquires);
 }
 
 /* Returns 1 if slabs of this class are parked when they are made, and stay parked: on GPUs those of four and fewer places. Otherwise
@@ -128,7 +128,7 @@ XMC_FN xmc_u32 xmc_place_claim(XMC_GLOBAL xmc_u64 *word, xmc_u32 cls, xmc_u64 *s
 XMC_FN xmc_u64 xmc_superblock_release(XMC_GLOBAL xmc_u64 *word, xmc_u32 bits) {
   return xmc_or_release64(word, XMC_WORD_LISTED | bits);
 }
-/* The same for a free, whose fence is behind it (xmc_fence_ahead). */
+/* The same for a free, whose lanes had their fence before (xmc_fence_ahead). */
 XMC_FN xmc_u64 xmc_superblock_free(XMC_GLOBAL xmc_u64 *word, xmc_u32 bits) {
   return xmc_or_behind64(word, XMC_WORD_LISTED | bits);
 }

@@ -73,6 +73,7 @@ static cl_int xmc_choose_path(const xmc_bench *bench, const char *extensions, cl
       return CL_SUCCESS;
     if (probe->fence) { /* a compiler may know less PTX than its driver's version says */
       probe->fence = 0;
+      xmc_say(probe, "without fence.release:");
       if (xmc_ptx_works(bench, version))
         return CL_SUCCESS;
     }
@@ -169,8 +170,8 @@ static cl_int xmc_query_size(xmc_probe *probe) {
   return status;
 }
 
-/* Which instructions NVIDIA's compiler has for this device. Its drivers know PTX 8.6 from 570 on; other implementations on NVIDIA's devices
- * count their versions from lower numbers. */
+/* Which instructions NVIDIA's compiler has for this device. PTX 8.6 came with CUDA 12.7, so its drivers from 570 on know it; other
+ * implementations on NVIDIA's devices count their versions from lower numbers. */
 static void xmc_query_ptx(xmc_probe *probe) {
   char *driver = xmc_device_string(probe->device, CL_DRIVER_VERSION);
   cl_uint major = 0;

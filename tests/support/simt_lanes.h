@@ -61,10 +61,13 @@ XMC_FN xmc_lanes xmc_lanes_from_me(void) { return ~(xmc_lanes)0 << xmc_lane(); }
 #include "../../cl/platform/nvidia_lanes.h"
 #undef clz
 /* As on NVIDIA each lane has its fence before the lanes join, and what releases the block has none: the program ends if a lane joins, or
- * releases a Memoryblock, without a fence of its own since the last time. */
+ * releases a Memoryblock, without a fence of its own since the last time that it did. */
+#if XMC_COALESCING == XMC_COALESCE_NONE
+#error "without coalescing no lanes join"
+#endif
 #define SIMT_FENCES (1u << 16)
 static unsigned char
-    simt_fence[SIMT_FENCES]; /* of each lane: 1 after its fence, 2 after it joined, 0 after the release */
+    simt_fence[SIMT_FENCES]; /* of each lane: 1 after its fence, 2 after it joined, 0 after it released */
 static inline void simt_fenced(unsigned char from, unsigned char to) {
   unsigned char *fence = &simt_fence[simt_number() % SIMT_FENCES];
   if (*fence != from) {
