@@ -156,8 +156,7 @@
 #define xmc_load_row_fast xmc_load_row
 #define xmc_load_relaxed32_fast xmc_load_relaxed32
 #define xmc_load_relaxed64_fast xmc_load_relaxed64
-#define xmc_cas_claim64 xmc_cas_acquire64
-#define xmc_cas_claim64_fast xmc_cas_acquire64
+#define xmc_cas_claim64_fast xmc_cas_claim64
 #define xmc_fence_ahead() ((void)0)
 #define xmc_cas_behind64_fast xmc_cas_release64
 #define xmc_cas_behind64 xmc_cas_acq_rel64
@@ -267,6 +266,12 @@
 XMC_FN xmc_u32 xmc_any_below(xmc_u32 any, xmc_u32 n) {
   return (xmc_u32)((xmc_u64)(any * 2654435769u) * n >> 32);
 }
+
+#if !XMC_NVIDIA && !defined(xmc_cas_claim64) /* a test may define it */
+XMC_FN xmc_u64 xmc_cas_claim64(XMC_GLOBAL xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
+  return xmc_cas_acquire64(p, expected, desired);
+}
+#endif
 
 #ifndef XMC_HAS_ROWS
 XMC_FN void xmc_load_row(XMC_GLOBAL const xmc_u64 *p, xmc_u64 *a, xmc_u32 *b, xmc_u32 *c) {

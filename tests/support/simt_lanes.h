@@ -77,10 +77,8 @@ static inline void simt_fenced(unsigned char from, unsigned char to) {
   *fence = to;
 }
 /* Nor do claims of blocks acquire there. */
-#undef xmc_cas_claim64
-#undef xmc_cas_claim64_fast
 #define xmc_cas_claim64 xmc_cas_hint64
-#define xmc_cas_claim64_fast xmc_cas_hint64
+#define SIMT_CLAIM xmc_cas_hint64
 #undef xmc_fence_ahead
 #undef xmc_lanes_at
 #undef xmc_cas_behind64_fast
@@ -114,8 +112,11 @@ XMC_FN int xmc_full_same(xmc_u64 a, xmc_u64 b, xmc_u32 n, int *all_n) {
 XMC_FN xmc_u64 xmc_add_hint64_if(int ask, xmc_u64 *p, xmc_u64 value) {
   return ask ? xmc_add_hint64(p, value) : 0;
 }
+#ifndef SIMT_CLAIM
+#define SIMT_CLAIM xmc_cas_acquire64
+#endif
 XMC_FN xmc_u64 xmc_cas_claim64_if(int ask, xmc_u64 *p, xmc_u64 expected, xmc_u64 desired) {
-  return ask ? xmc_cas_claim64(p, expected, desired) : expected;
+  return ask ? SIMT_CLAIM(p, expected, desired) : expected;
 }
 XMC_FN xmc_u64 xmc_retire_or_hint64(xmc_u64 *p, xmc_u64 used, xmc_u64 retired, xmc_u64 bits, xmc_u64 *was) {
   *was = xmc_cas_hint64(p, used, retired);
