@@ -113,7 +113,8 @@ XMC_PART_FN xmc_u64 xmc_place_compute(xmc_u64 offset, xmc_u64 page, xmc_u32 low,
 
 /* Looks up which block begins at ptr. Returns 1 if a Basicblock does, and *place names it; whether it is free is not looked at. Else
  * returns 0: a Memoryblock begins there if *place has its class and rest 0; in a Basicblock `rest` says how far behind its start ptr
- * is, and in a page with joined blocks the class is XMC_CLASS_JOINED and its own. */
+ * is, and in a page with joined blocks the class is XMC_CLASS_JOINED and its own. `frees` is 1 if the caller frees the block: then the fence of
+ * its release is here (xmc_fence_ahead). */
 XMC_FN int xmc_find(XMC_GLOBAL xmcHeap *heap, xmc_map_view view, XMC_GLOBAL const void *ptr, xmc_place *place,
                     int frees) {
   xmc_u64 offset = (xmc_u64)((XMC_GLOBAL const char *)ptr - (XMC_GLOBAL char *)heap) - view.data;

@@ -131,10 +131,10 @@ XMC_PTX_CAS(xmc_cas_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.cas.b64")
 XMC_PTX_RMW(xmc_or_hint64, xmc_u64, "l", "atom.relaxed.gpu.global.or.b64")
 /* This hint acquires, because some callers do not use the old value, so that nothing else would wait for the access. */
 XMC_PTX_RMW(xmc_and_hint64, xmc_u64, "l", "atom.acquire.gpu.global.and.b64")
-/* Claims of blocks, and of room that one call hands out wholly, are relaxed: an acquire would empty the first-level cache, and with it the header that all calls read
- * (6 % of a pair). What the former owner did with the block is done for the device since its release, and the new owner's accesses depend
- * on the value of the claim; so what the new owner writes comes after. What the new owner reads before it writes is not specified. Debug heaps
- * read what lies in a new block, so they acquire. */
+/* Claims of blocks, and of room that one call hands out wholly, are relaxed: an acquire would empty the first-level cache, and with it
+ * the header that all calls read. What the former owner did with the block is done for the device since its release, and the new owner's
+ * accesses depend on the value of the claim; so what the new owner writes comes after. What the new owner reads before it writes is not
+ * specified. Debug heaps read what lies in a new block, so they acquire. */
 #if XMC_DEBUG
 #define XMC_PTX_CLAIM "atom.acquire.gpu.global.cas.b64"
 #else

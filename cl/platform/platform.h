@@ -79,7 +79,7 @@
 #define XMC_NVIDIA_REDUX 0
 #endif
 
-/* 1: it has fence.release (compute capability 9.0 and up, PTX 8.6). The host library sets it. */
+/* 1: NVIDIA's device has fence.release (compute capability 9.0 and up, PTX 8.6). The host library sets it. */
 #ifndef XMC_NVIDIA_FENCE
 #define XMC_NVIDIA_FENCE 0
 #endif

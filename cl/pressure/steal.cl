@@ -160,8 +160,8 @@ XMC_COLD_FN int xmc_fifo_advance(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_seat
   return 1;
 }
 
-/* Claims up to `want` blocks, or places of slabs, from the FIFO of any slot, or returns 0 if the FIFO has no free block and is empty now. It does what
- * xmc_fifo_claim does, but keeps fewer values in registers. */
+/* Claims up to `want` blocks, or places of slabs, from the FIFO of any slot, or returns 0 if the FIFO has no free block and is empty now.
+ * It does what xmc_fifo_claim does, but keeps fewer values in registers. */
 XMC_FN xmc_claim xmc_fifo_take(XMC_GLOBAL xmcHeap *heap, xmc_u32 cls, xmc_u32 slot, xmc_u32 want) {
   XMC_AFRESH64(heap);
   xmc_seat seat;
