@@ -214,8 +214,9 @@ XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u64 run, 
  * number of the first one says how to search: */
 #define XMC_RUN_HASTY 0u /* two turns by the index, then no more */
 #define XMC_RUN_HOMES \
-  3u /* eight turns: any run in the span of `page`, whose word is `seen`; each turn without one moves `page` as many runs up as
-                             there are slots, or, from the heap's end, to a place computed from it; then as from XMC_RUN_INDEX */
+  3u /* any run in the span of `page`, whose word is `seen`, then as from XMC_RUN_INDEX. On GPUs it has eight turns: each without such
+                             a run moves `page` as many runs up as there are slots, or, from the heap's end, to a place computed from
+                             it. CPU devices go to the index at once, so that they take low pages, which were used before */
 #define XMC_RUN_INDEX 11u /* follows the index until it names no such run */
 XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page, xmc_u32 turn,
                               xmc_u64 seen) {
@@ -230,7 +231,11 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
     any = xmc_any_number(me);
     if (turn - XMC_RUN_HOMES < XMC_RUN_INDEX - XMC_RUN_HOMES) {
       starts = xmc_class_runs(seen, order);
-      if (!starts) { /* beyond the heap's end a division would be more code */
+      if (!starts) {
+        if (!XMC_SIMT) {
+          turn = XMC_RUN_INDEX - 1u;
+          continue;
+        } /* beyond the heap's end a division would be more code */
         page = (page >> order) + xmc_heap_lanes(heap);
         runs = xmc_heap_present(heap) >> order;
         page = (page < runs ? page : xmc_any_below(page, runs)) << order;

@@ -112,9 +112,10 @@ XMC_FN int xmc_hint_is_stack(xmc_u32 hint) { return xmc_hint_is_run(hint) && !(h
 
 /* Returns the page to which a hint leads a slot that wants a run of 2^order pages: that of the hint's run; or, if the hint is the run that
  * was taken last, the page that lies a step as wide as all slots behind it. For single pages a step leads past the homes of all classes
- * that take single pages, so that slots do not meet (xmc_class_home). On CPU devices it leads to the next run in the span, and from the
- * span's end as many spans further as there are slots. lanes: xmc_fixed_lanes. Returns XMC_NONE if the hint is 0. The page may lie behind
- * the heap's end, and need not be a multiple of 2^order: the caller sees to both.
+ * that take single pages, so that slots do not meet (xmc_class_home). On CPU devices it leads to the next run in the span. lanes:
+ * xmc_fixed_lanes. Returns XMC_NONE if the hint is 0, and on CPU devices at the span's end: then the slot looks at its home and, if
+ * that has no such run, in the lowest span that has one (xmc_run_search). The page may lie behind the heap's end, and need not be a
+ * multiple of 2^order: the caller sees to both.
  *
  * The step is computed here and not when the hint is stored, because a GPU would then have to read the header once more, after the claim
  * made its caches start anew. */
@@ -125,7 +126,7 @@ XMC_FN xmc_u32 xmc_hint_target(xmc_u32 hint, xmc_u32 order, xmc_u32 lanes) {
   if (XMC_SIMT)
     return page + (order > 0 ? 1u << order : XMC_PAGE_CLASSES) * lanes;
   page += 1u << xmc_hint_order(hint);
-  return page & (XMC_SPAN_PAGES - 1u) ? page : page + (lanes - 1u) * XMC_SPAN_PAGES;
+  return page & (XMC_SPAN_PAGES - 1u) ? page : XMC_NONE;
 }
 
 /* Returns where a slot has its hint for a class: its own place, if `own`, the number of slots that have one, is not 0; else the FIFO's
