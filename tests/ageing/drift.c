@@ -173,7 +173,7 @@ int main(int argc, char **argv) {
   first_seed = usual_seed;
   /* In a heap of so few pages the blocks that stay of the phase before are too many when larger ones come. */
   for (i = 1; i < PATTERNS; i++)
-    measure(&patterns[i], 20, 8, 2000000, i == 2 ? 30 : 0, 40);
+    measure(&patterns[i], 20, 8, 2000000, i == 2 ? 60 : 0, 40);
   least_heap(16, 3000000, 44);
   for (i = 0; i < PATTERNS; i++)
     touched(&patterns[i], 512, 32, 8000000, touched_mib[i]);
