@@ -235,9 +235,10 @@ XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 orde
         if (!XMC_SIMT) {
           turn = XMC_RUN_INDEX - 1u;
           continue;
-        } /* beyond the heap's end a division would be more code */
+        }
         page = (page >> order) + xmc_heap_lanes(heap);
         runs = xmc_heap_present(heap) >> order;
+        /* beyond the heap's end a division would be more code */
         page = (page < runs ? page : xmc_any_below(page, runs)) << order;
         seen = xmc_load_relaxed64(xmc_span_word(heap, page >> XMC_SPAN_SHIFT));
         continue;
