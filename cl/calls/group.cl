@@ -5,7 +5,7 @@
  *   sizes of one class     32 blocks of the slot's active Superblock                                  one CAS
  *                          places of the slab that the slot used last                                 one CAS
  *                          runs of pages in one span: whole slabs, and Superblocks of other classes   one CAS
- *   of several classes     class by class, 32 blocks of the active Superblock                         one CAS
+ *   of several classes     class by class; without runs of pages, because xmc_carve looks for parked Superblocks first
  *
  *   pointers               of a Superblock, one of each class at a time, are released together        one fetch-or
  *                          all blocks of a Superblock that is not listed: it is retired               one CAS
@@ -31,7 +31,7 @@ typedef struct xmcGroupScratch {
   xmc_u32 unused;
 #else
   xmc_u64 of[XMC_GROUP_MAX]; /* each work-item's size or pointer, and then the address of its block */
-  uchar cls[XMC_GROUP_MAX];  /* its class, or XMC_GROUP_… */
+  uchar cls[XMC_GROUP_MAX];  /* its class, or XMC_GROUP_ALONE */
 #endif
 } xmcGroupScratch;
 
@@ -45,33 +45,17 @@ XMC_FN xmc_u32 xmc_group_size(void) {
   return (xmc_u32)(get_local_size(0) * get_local_size(1) * get_local_size(2));
 }
 
-#define XMC_GROUP_ALONE 0xfdu  /* to be served by xmc_malloc_alone */
-#define XMC_GROUP_SERVED 0xfeu /* has its block */
+#define XMC_GROUP_ALONE 0xfdu /* in place of a class: to be served by xmc_malloc_alone */
 
-/* Claims n blocks of a class and hands them to the n work-items that `who` names, which it marks as served. It ends at the first claim
- * that fails; the work-items that have no block then are not marked. */
-XMC_FN void xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
-                            xmc_u32 cls, const ushort *who, xmc_u32 n) {
-  while (n > 0) {
-    xmc_claim claim = xmc_blocks_claim_first(heap, me, cls, n < 32u ? n : 32u);
-    xmc_u32 take = xmc_claim_mask(claim);
-    xmc_u64 first = (xmc_u64)(size_t)xmc_block_address(heap, cls, xmc_claim_id(claim), 0);
-    if (!take)
-      return;
-    n -= xmc_popcount32(take);
-    for (; take; take &= take - 1u, who++) {
-      scratch->of[*who] = first + xmc_lowest32(take) * xmc_class_bytes(cls);
-      scratch->cls[*who] = XMC_GROUP_SERVED;
-    }
-  }
-}
-
-/* Hands n blocks of `bytes` bytes, which lie side by side from `first` on, to the work-items from `i` on. */
-XMC_FN void xmc_group_hand(__local xmcGroupScratch *scratch, xmc_u32 i, xmc_u64 first, xmc_u32 bytes,
-                           xmc_u32 n) {
+/* Hands n blocks of `bytes` bytes, which lie side by side from `first` on, to n work-items: those that `who` names from its i-th on, or,
+ * without such a list, the i-th and those that follow. */
+XMC_FN void xmc_group_hand(__local xmcGroupScratch *scratch, const ushort *who, xmc_u32 i, xmc_u64 first,
+                           xmc_u32 bytes, xmc_u32 n) {
   xmc_u32 k;
-  for (k = 0; k < n; k++)
+  for (k = 0; !who && k < n; k++)
     scratch->of[i + k] = first + k * bytes;
+  for (k = 0; who && k < n; k++)
+    scratch->of[who[i + k]] = first + k * bytes;
 }
 
 /* The FIFO whose hint leads to pages for the class: if the class is small, that of its slabs */
@@ -79,11 +63,11 @@ XMC_FN xmc_u32 xmc_group_pages_fifo(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u3
   return xmc_fifo_of(heap, me, xmc_class_is_small(cls) ? xmc_slab_class(cls) : cls);
 }
 
-/* Takes whole Superblocks of 32 blocks of a small class for the work-items from `i` on, at most n: claims all their places by one CAS,
- * in the slab that the slot used last. Returns how many work-items it served; 0 once room was scarce, because then xmc_carve has to
- * serve them. */
+/* Takes whole Superblocks of 32 blocks of a small class for the work-items from `i` on (xmc_group_hand), at most n: claims all their
+ * places by one CAS, in the slab that the slot used last. Returns how many work-items it served; 0 once room was scarce, because then
+ * xmc_carve has to serve them. */
 XMC_FN xmc_u32 xmc_group_take_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
-                                     xmc_u32 cls, xmc_u32 i, xmc_u32 n) {
+                                     xmc_u32 cls, const ushort *who, xmc_u32 i, xmc_u32 n) {
   xmc_u32 fifo = xmc_fifo_of(heap, me, cls), slab, take, id, served = 0, scarce;
   xmc_u64 w;
   if (fifo == XMC_NONE || !xmc_class_is_small(cls) || xmc_scarce_near(heap))
@@ -103,7 +87,7 @@ XMC_FN xmc_u32 xmc_group_take_places(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __loc
     id = xmc_superblock_id(xmc_slab_page(slab), xmc_lowest32(take));
     xmc_store_relaxed64(xmc_word_of(heap, id), xmc_word_make(cls, 32u, 0));
     xmc_superblock_show(heap, id, scarce);
-    xmc_group_hand(scratch, i + served, (xmc_u64)(size_t)xmc_block_address(heap, cls, id, 0),
+    xmc_group_hand(scratch, who, i + served, (xmc_u64)(size_t)xmc_block_address(heap, cls, id, 0),
                    xmc_class_bytes(cls), 32u);
   }
   return served;
@@ -164,42 +148,79 @@ XMC_FN xmc_u32 xmc_group_take_pages(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __loca
     else
       xmc_store_relaxed64(xmc_word_of(heap, xmc_run_id(page, order)), xmc_word_make(cls, blocks, 0));
     xmc_superblock_show(heap, xmc_slab_id(page), scarce);
-    xmc_group_hand(scratch, i + served, (xmc_u64)(size_t)xmc_page_address(heap, page), xmc_class_bytes(cls),
-                   blocks);
+    xmc_group_hand(scratch, 0, i + served, (xmc_u64)(size_t)xmc_page_address(heap, page),
+                   xmc_class_bytes(cls), blocks);
   }
   xmc_store_relaxed32(&xmc_fifo_number(heap, fifo)->hint, hint ? hint : XMC_HINT_FROM(page, order));
   return served;
 }
 
-/* Serves n work-items that all want this class. Returns how many of them, the first ones, it served. */
-XMC_FN xmc_u32 xmc_group_serve_all(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
-                                   xmc_u32 cls, xmc_u32 n) {
-  xmc_u32 i = 0, bytes = xmc_class_bytes(cls), take;
+/* Serves the work-items from `from` on (xmc_group_hand), n of them, which all want this class. Returns how many of them, the first ones,
+ * it served. */
+XMC_FN xmc_u32 xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmcGroupScratch *scratch,
+                               xmc_u32 cls, const ushort *who, xmc_u32 from, xmc_u32 n) {
+  xmc_u32 i = from, end = from + n, bytes = xmc_class_bytes(cls), take;
   xmc_claim claim;
   xmc_u64 first;
-  while (i < n) {
+  while (i < end) {
     take = 0;
-    if (i > 0 && n - i >= 64u)
-      take = xmc_group_take_places(heap, me, scratch, cls, i, n - i);
-    if (i > 0 && !take)
-      take = xmc_group_take_pages(heap, me, scratch, cls, i, n - i);
+    if (i > from && end - i >= 32u)
+      take = xmc_group_take_places(heap, me, scratch, cls, who, i, end - i);
+    if (!who && i > 0 && !take)
+      take = xmc_group_take_pages(heap, me, scratch, cls, i, end - i);
     i += take;
     if (take)
       continue;
-    claim = xmc_blocks_claim_first(heap, me, cls, n - i < 32u ? n - i : 32u);
+    claim = xmc_blocks_claim_first(heap, me, cls, end - i < 32u ? end - i : 32u);
     take = xmc_claim_mask(claim);
     if (!take)
       break;
     first = (xmc_u64)(size_t)xmc_block_address(heap, cls, xmc_claim_id(claim), 0);
     if (take == 0xffffffffu) {
-      xmc_group_hand(scratch, i, first, bytes, 32u);
+      xmc_group_hand(scratch, who, i, first, bytes, 32u);
       i += 32u;
     } else {
       for (; take; take &= take - 1u, i++)
-        scratch->of[i] = first + xmc_lowest32(take) * bytes;
+        xmc_group_hand(scratch, who, i, first + xmc_lowest32(take) * bytes, 0, 1u);
     }
   }
-  return i;
+  return i - from;
+}
+
+/* Serves the work-items from the i-th up to the end-th of those that `who` names, or of all without such a list, one by one. */
+XMC_FN void xmc_group_serve_rest(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 id,
+                                 __local xmcGroupScratch *scratch, const ushort *who, xmc_u32 i,
+                                 xmc_u32 end) {
+  for (; i < end; i++) {
+    xmc_u32 item = who ? who[i] : i;
+    scratch->of[item] = (xmc_u64)(size_t)xmc_malloc_alone(heap, me, id, (size_t)scratch->of[item]);
+  }
+}
+
+/* Lists in `who` the work-items by the class of what they want, then those that are served alone; wanted[c]: how many want class c */
+XMC_FN void xmc_group_sort(__local xmcGroupScratch *scratch, xmc_u32 items, ushort *who, ushort *wanted) {
+  ushort end[XMC_CLASSES]; /* where each class ends in the list */
+  xmc_u32 i, c, first = 0;
+  xmc_u64 size;
+  for (c = 0; c < XMC_CLASSES; c++)
+    wanted[c] = 0;
+  for (i = 0; i < items; i++) {
+    size = scratch->of[i];
+    c = size - 1u < XMC_MAX_CLASS_BYTES ? xmc_class_of((xmc_u32)size) : XMC_GROUP_ALONE;
+    scratch->cls[i] = (uchar)c;
+    if (c < XMC_CLASSES) /* (code without this branch lost counts on PoCL 3.1; why was not looked into) */
+      wanted[c]++;
+  }
+  for (c = 0; c < XMC_CLASSES; c++) {
+    end[c] = (ushort)first;
+    first += wanted[c];
+  }
+  for (i = 0; i < items; i++)
+    if (scratch->cls[i] < XMC_CLASSES)
+      who[end[scratch->cls[i]]++] = (ushort)i;
+  for (i = 0; first < items && i < items; i++)
+    if (scratch->cls[i] == XMC_GROUP_ALONE)
+      who[first++] = (ushort)i;
 }
 
 /* Replaces each size in the scratch by the address of a block, or 0. `at`: the address of the scratch; `id`: the work-item for which
@@ -208,9 +229,8 @@ XMC_GROUP_FN void xmc_group_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64
                                    xmc_u32 items) {
   __local xmcGroupScratch *scratch = (__local xmcGroupScratch *)(size_t)at;
   xmc_u64 size = scratch->of[0], other = 0;
-  xmc_u32 i, c, served = 0, first = 0;
-  ushort wanted[XMC_CLASSES], end[XMC_CLASSES],
-      who[XMC_GROUP_MAX]; /* work-items by class, and where each class ends */
+  xmc_u32 i, n, first = 0, c = 1u, last = 0; /* no class, if all want the same size, of none */
+  ushort who[XMC_GROUP_MAX], wanted[XMC_CLASSES];
   if (!xmc_heap_is_ours(heap)) {
     for (i = 0; i < items; i++)
       scratch->of[i] = 0;
@@ -219,31 +239,20 @@ XMC_GROUP_FN void xmc_group_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64
   for (i = 0; i < items; i++)
     other |= scratch->of[i] ^ size;
   if (!other) {
-    if (size - 1u < XMC_MAX_CLASS_BYTES)
-      served = xmc_group_serve_all(heap, me, scratch, xmc_class_of((xmc_u32)size), items);
+    if (size - 1u < XMC_MAX_CLASS_BYTES) {
+      c = last = xmc_class_of((xmc_u32)size);
+      wanted[c] = (ushort)items;
+    }
   } else {
-    for (c = 0; c < XMC_CLASSES; c++)
-      wanted[c] = 0;
-    for (i = 0; i < items; i++) {
-      size = scratch->of[i];
-      c = size - 1u < XMC_MAX_CLASS_BYTES ? xmc_class_of((xmc_u32)size) : XMC_GROUP_ALONE;
-      scratch->cls[i] = (uchar)c;
-      if (c < XMC_CLASSES)
-        wanted[c]++;
-    }
-    for (c = 0; c < XMC_CLASSES; c++) {
-      end[c] = (ushort)first;
-      first += wanted[c];
-    }
-    for (i = 0; i < items; i++)
-      if (scratch->cls[i] < XMC_CLASSES)
-        who[end[scratch->cls[i]]++] = (ushort)i;
-    for (c = 0; c < XMC_CLASSES; c++)
-      xmc_group_serve(heap, me, scratch, c, &who[end[c] - wanted[c]], wanted[c]);
+    xmc_group_sort(scratch, items, who, wanted);
+    c = 0;
+    last = XMC_CLASSES - 1u;
   }
-  for (i = served; i < items; i++)
-    if (!other || scratch->cls[i] != XMC_GROUP_SERVED)
-      scratch->of[i] = (xmc_u64)(size_t)xmc_malloc_alone(heap, me, id, (size_t)scratch->of[i]);
+  for (; c <= last; first += wanted[c++]) {
+    n = xmc_group_serve(heap, me, scratch, c, other ? who : 0, first, wanted[c]);
+    xmc_group_serve_rest(heap, me, id, scratch, other ? who : 0, first + n, first + wanted[c]);
+  }
+  xmc_group_serve_rest(heap, me, id, scratch, other ? who : 0, first, items);
 }
 #endif
 #endif

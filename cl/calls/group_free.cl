@@ -124,14 +124,13 @@ XMC_FN void xmc_group_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 word
 
 /* Frees the pointers in the scratch, whose address is `at`. Blocks of one Superblock are released together: for each class the blocks
  * of one Superblock at a time are collected, because blocks that were handed out together come in that order, with those of other
- * classes in between. A neighbour of the last block needs no look at the page map: `next` is where that block begins, and `left` says
- * how many more of the Superblock follow. */
+ * classes in between. If the pointers of a whole Superblock come one after the other, the others of them need no look at the page map. */
 XMC_GROUP_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 at, xmc_u32 items) {
   __local xmcGroupScratch *scratch = (__local xmcGroupScratch *)(size_t)at;
-  xmc_u32 i, bit = 0, left = 0, bytes = 0, used = 0; /* used: classes that have a part, a mask */
+  xmc_u32 i, used = 0; /* used: classes that have a part, a mask */
   xmc_group_part parts[XMC_CLASSES], *part = parts;
   xmc_group_room room;
-  xmc_u64 next = 0, w;
+  xmc_u64 w;
   xmc_map_view view;
   xmc_place place;
   if (!xmc_heap_is_ours(heap))
@@ -141,43 +140,31 @@ XMC_GROUP_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 a
   xmc_map_view_read(heap, &view);
   for (i = 0; i < items; i++) {
     XMC_GLOBAL void *ptr = (XMC_GLOBAL void *)(size_t)scratch->of[i];
-    if ((xmc_u64)(size_t)ptr == next && left > 0) {
-      left--;
-      bit++;
-    } else {
-      if (!ptr)
-        continue;
-      if (!xmc_find(heap, view, ptr, &place, 1)) {
-        if (xmc_other_freed(heap, me, ptr, &place))
-          xmc_blocks_release(heap, me, view.words, place.cls, place.id, 1u << place.bit, 1u);
-        continue;
-      }
-      part = &parts[place.cls];
-      if (!(used >> place.cls & 1u) || place.id != part->id) {
-        if (used >> place.cls & 1u)
-          xmc_group_release(heap, me, view.words, place.cls, part, &room);
-        used |= 1u << place.cls;
-        w = xmc_load_relaxed64(xmc_word_at(heap, view.words, place.id));
-        part->id = place.id;
-        part->count = xmc_word_class(w) == place.cls ? xmc_word_count(w) : 0;
-        part->bits = part->lanes = 0;
-      }
-      bytes = xmc_class_bytes(place.cls);
-      bit = place.bit;
-      left = bit + 1u < part->count ? part->count - bit - 1u : 0;
-      next = (xmc_u64)(size_t)ptr;
-      if (bit == 0 && i + left < items && xmc_group_is_row(&scratch->of[i], bytes, left + 1u)) {
-        i += left;
-        part->bits |= xmc_count_mask(left + 1u);
-        part->lanes += left + 1u;
+    if (!ptr)
+      continue;
+    if (!xmc_find(heap, view, ptr, &place, 1)) {
+      if (xmc_other_freed(heap, me, ptr, &place))
+        xmc_blocks_release(heap, me, view.words, place.cls, place.id, 1u << place.bit, 1u);
+      continue;
+    }
+    part = &parts[place.cls];
+    if (!(used >> place.cls & 1u) || place.id != part->id) {
+      if (used >> place.cls & 1u)
         xmc_group_release(heap, me, view.words, place.cls, part, &room);
-        used &= ~(1u << place.cls);
-        left = 0;
+      used |= 1u << place.cls;
+      w = xmc_load_relaxed64(xmc_word_at(heap, view.words, place.id));
+      part->id = place.id;
+      part->count = xmc_word_class(w) == place.cls ? xmc_word_count(w) : 0;
+      part->bits = part->lanes = 0;
+      if (place.bit == 0 && part->count > 0 && i + part->count <= items &&
+          xmc_group_is_row(&scratch->of[i], xmc_class_bytes(place.cls), part->count)) {
+        part->bits = xmc_count_mask(part->count);
+        part->lanes = part->count;
+        i += part->count - 1u;
         continue;
       }
     }
-    next += bytes;
-    part->bits |= 1u << bit;
+    part->bits |= 1u << place.bit;
     part->lanes++;
   }
   for (; used; used &= used - 1u)
