@@ -92,30 +92,34 @@ static void exhausted(test_env *env) {
   test_empty(env, heap);
 }
 
-/* Neighbours are freed together without a look at each: bad ones among them are found all the same. (In lock step
- * these are the plain calls, which test_bad_input has.) */
+/* Neighbours are freed together without a look at each: bad ones among them are found all the same, and a block that is
+ * freed twice is named. (In lock step these are the plain calls, which test_bad_input has.) */
 static void bad_frees(test_env *env) {
   static const cl_ulong sizes[] = {0, 16, 128, 160, 256, 400, 448, 640, 1000, 5000, 8192}; /* 0: mixed */
   xmc_heap heap = test_heap(env, 4u << 20);
   cl_kernel kernel = test_kernel(env, heap, "collective.cl", "collective_bad", NULL);
   size_t n = env->device->max_local < 256 ? env->device->max_local : 256, i;
+  cl_mem twice = test_buffer(env, sizeof(cl_ulong), NULL);
   cl_uint what;
   if (strstr(xmcGetBuildOptions(heap), "XMC_SIMT=1"))
     skip();
   for (i = 0; i < sizeof sizes / sizeof *sizes; i += test_step(env))
-    for (what = 0; what < 5; what++) {
-      static const char *const pictures[] = {"twice", "inside", "the first", "the next", "by two"};
+    for (what = 0; what < (n > 32 ? 7u : 5u); what++) {
+      static const char *const pictures[] = {"twice",  "inside",         "the first",      "the next",
+                                             "by two", "the sixth soon", "the sixth later"};
       xmc_heap_stats stats;
-      cl_ulong bad;
+      cl_ulong bad, ref;
       CL_OK(xmcResetHeap(heap, env->queue));
-      test_launch(env, kernel, n, n, "hUu", heap, sizes[i], what);
+      test_launch(env, kernel, n, n, "hUum", heap, sizes[i], what, twice);
       stats = test_intact(env, heap);
+      test_read(env, twice, &ref, sizeof ref);
       bad = stats.double_frees + stats.invalid_frees;
       if (bad != (what == 0                ? n
                   : what == 1 || what == 4 ? n / 2
                   : what == 2              ? n - 1
+                  : what >= 5              ? 1
                                            : stats.live_blocks) ||
-          !bad || stats.live_blocks != (what == 0 ? 0 : bad))
+          !bad || (what >= 5 && stats.first_double_free != ref) || stats.live_blocks != (what == 0 ? 0 : bad))
         fail_msg("%llu bytes, %s: %llu bad frees counted, %llu blocks live", (unsigned long long)sizes[i],
                  pictures[what], (unsigned long long)bad, (unsigned long long)stats.live_blocks);
     }

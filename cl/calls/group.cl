@@ -2,10 +2,13 @@
 /* A work-group's requests, served by its first work-item: the coalesced path where work-items do not run in lock step. The sizes, or
  * pointers, of all its work-items are in local memory (collective.cl).
  *
- *   sizes of one class     32 blocks of the slot's active Superblock                                  one CAS
+ *   of one size            32 blocks of the slot's active Superblock                                  one CAS
  *                          places of the slab that the slot used last                                 one CAS
  *                          runs of pages in one span: whole slabs, and Superblocks of other classes   one CAS
- *   of several classes     class by class; without runs of pages, because xmc_carve looks for parked Superblocks first
+ *   of different sizes     class by class, in the same way, but without runs of pages
+ *
+ * The first step looks for parked Superblocks if the active one is exhausted (xmc_carve). The second passes those by for the places of
+ * one slab at most; the third passes them by for new memory, which groups with many classes would take for each of them.
  *
  *   pointers               of a Superblock, one of each class at a time, are released together        one fetch-or
  *                          all blocks of a Superblock that is not listed: it is retired               one CAS
@@ -166,7 +169,7 @@ XMC_FN xmc_u32 xmc_group_serve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, __local xmc
     take = 0;
     if (i > from && end - i >= 32u)
       take = xmc_group_take_places(heap, me, scratch, cls, who, i, end - i);
-    if (!who && i > 0 && !take)
+    if (!who && i > from && !take)
       take = xmc_group_take_pages(heap, me, scratch, cls, i, end - i);
     i += take;
     if (take)
@@ -208,7 +211,8 @@ XMC_FN void xmc_group_sort(__local xmcGroupScratch *scratch, xmc_u32 items, usho
     size = scratch->of[i];
     c = size - 1u < XMC_MAX_CLASS_BYTES ? xmc_class_of((xmc_u32)size) : XMC_GROUP_ALONE;
     scratch->cls[i] = (uchar)c;
-    if (c < XMC_CLASSES) /* (code without this branch lost counts on PoCL 3.1; why was not looked into) */
+    if (c <
+        XMC_CLASSES) /* (with one more element of wanted[] instead of this branch, PoCL 3.1 lost counts; why is not known) */
       wanted[c]++;
   }
   for (c = 0; c < XMC_CLASSES; c++) {
@@ -229,7 +233,7 @@ XMC_GROUP_FN void xmc_group_malloc(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64
                                    xmc_u32 items) {
   __local xmcGroupScratch *scratch = (__local xmcGroupScratch *)(size_t)at;
   xmc_u64 size = scratch->of[0], other = 0;
-  xmc_u32 i, n, first = 0, c = 1u, last = 0; /* no class, if all want the same size, of none */
+  xmc_u32 i, n, first = 0, c = 1u, last = 0; /* c > last: no class, as if all want one size that has none */
   ushort who[XMC_GROUP_MAX], wanted[XMC_CLASSES];
   if (!xmc_heap_is_ours(heap)) {
     for (i = 0; i < items; i++)

@@ -124,7 +124,8 @@ XMC_FN void xmc_group_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 word
 
 /* Frees the pointers in the scratch, whose address is `at`. Blocks of one Superblock are released together: for each class the blocks
  * of one Superblock at a time are collected, because blocks that were handed out together come in that order, with those of other
- * classes in between. If the pointers of a whole Superblock come one after the other, the others of them need no look at the page map. */
+ * classes in between. If the pointers of all blocks of a Superblock follow each other in order, only the first is looked up in the page
+ * map. */
 XMC_GROUP_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 at, xmc_u32 items) {
   __local xmcGroupScratch *scratch = (__local xmcGroupScratch *)(size_t)at;
   xmc_u32 i, used = 0; /* used: classes that have a part, a mask */
@@ -148,7 +149,8 @@ XMC_GROUP_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 a
       continue;
     }
     part = &parts[place.cls];
-    if (!(used >> place.cls & 1u) || place.id != part->id) {
+    /* A block that the part has already is freed twice: in a part of its own, so that the report names it. */
+    if (!(used >> place.cls & 1u) || place.id != part->id || (part->bits >> place.bit & 1u)) {
       if (used >> place.cls & 1u)
         xmc_group_release(heap, me, view.words, place.cls, part, &room);
       used |= 1u << place.cls;

@@ -111,7 +111,7 @@ XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls)
 /* Claims a new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page, or XMC_NONE. map:
  * xmc_fixed_map; lanes: xmc_fixed_lanes; own: 0, or xmc_own_slots if `hint` is the slot's own.
  *
- * It looks first where the hint leads; without one, at the home of the class. The runs that a slot returned are a stack under its
+ * It looks first where the hint leads; if it leads nowhere (xmc_hint_target), at the home of the class. The runs that a slot returned are a stack under its
  * FIFO's hint (xmc_pages_return):
  *
  *   hint: a run  -->  xmc_next_hint(its first page)  -->  …  -->  0, or XMC_HINT_FROM(…)
@@ -246,8 +246,9 @@ XMC_FN xmc_claim xmc_pages_carve(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 c
   return page == XMC_NONE ? 0 : xmc_pages_start(heap, me, cls, want, page, order, seat, XMC_OWN_PLACES);
 }
 
-/* Returns 1 if there is plenty of room, as far as two loads tell: if both spans that `any` chooses are wholly free. `any` differs from
- * request to request. So if a share f of all spans is wholly free, the result is 1 with a probability of f * f. */
+/* Returns 1 if there is plenty of room, as far as two loads tell: if both spans that `any` chooses are wholly free. Where `any` differs
+ * from request to request, and a share f of all spans is wholly free, the result is 1 with a probability of f * f. On CPU devices it is 0
+ * for the classes that ask, so that they look at the first span and the middle one. */
 XMC_FN int xmc_is_plenty(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
   xmc_u32 spans = xmc_heap_present_spans(heap), at = xmc_any_below(any, spans);
   xmc_u64 free = xmc_load_relaxed64(xmc_span_word(heap, at));
@@ -257,7 +258,7 @@ XMC_FN int xmc_is_plenty(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
 
 /* Returns log2 of the pages of a new Superblock for `want` blocks.
  *
- * On CPU devices a Superblock has all its pages while there is plenty of room, and otherwise as few as hold XMC_FEW_BLOCKS blocks: the
+ * On CPU devices a Superblock has all its pages while the heap is nearly unused (xmc_is_plenty), and otherwise as few as hold XMC_FEW_BLOCKS blocks: the
  * fewer blocks a Superblock has, the sooner all of them are free when the program goes on to other sizes. Classes whose blocks have five
  * or six times a power of two bytes always have all their pages, because half of them would be filled to fifteen sixteenths only.
  *

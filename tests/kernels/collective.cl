@@ -68,10 +68,12 @@ COLLECTIVE(collective_sub_group, (void)0, xmcMallocSubGroup(heap, (size_t)size),
  *   what 0  each its own, twice          2  all the first one's
  *        1  every other one's inside     3  each the address where the next block would begin
  *                                        4  every other one's by two of them
+ *                                        5  the sixth one's once more, by the seventh one; *twice refers to it
+ *                                        6  the same by the 33rd one
  *
  * size 0: of five classes in turn, so that neighbours lie in different Superblocks.
  */
-__kernel void collective_bad(__global xmcHeap *heap, ulong size, uint what) {
+__kernel void collective_bad(__global xmcHeap *heap, ulong size, uint what, __global ulong *twice) {
   __local xmcGroupScratch scratch;
   __local ulong all[256]; /* those of the test are no larger */
   uint item = (uint)get_local_id(0);
@@ -88,6 +90,10 @@ __kernel void collective_bad(__global xmcHeap *heap, ulong size, uint what) {
     bad = p + xmcUsableSize(heap, p);
   if (what == 4u)
     bad = (__global char *)all[item & ~1u];
+  if ((what == 5u && item == 6u) || (what == 6u && item == 32u)) {
+    bad = (__global char *)all[5];
+    *twice = xmcToRef(heap, bad);
+  }
   barrier(CLK_LOCAL_MEM_FENCE); /* all have seen their blocks alive */
   xmcFreeWorkGroup(heap, bad, &scratch);
   if (what == 0)
