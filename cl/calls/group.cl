@@ -211,8 +211,8 @@ XMC_FN void xmc_group_sort(__local xmcGroupScratch *scratch, xmc_u32 items, usho
     size = scratch->of[i];
     c = size - 1u < XMC_MAX_CLASS_BYTES ? xmc_class_of((xmc_u32)size) : XMC_GROUP_ALONE;
     scratch->cls[i] = (uchar)c;
-    if (c <
-        XMC_CLASSES) /* (with one more element of wanted[] instead of this branch, PoCL 3.1 lost counts; why is not known) */
+    /* (With an element for the others instead of the branch, PoCL 3.1 lost counts; why is not known.) */
+    if (c < XMC_CLASSES)
       wanted[c]++;
   }
   for (c = 0; c < XMC_CLASSES; c++) {

@@ -216,7 +216,8 @@ XMC_FN int xmc_run_claim_at(XMC_GLOBAL xmcHeap *heap, xmc_u32 map, xmc_u64 run, 
 #define XMC_RUN_HOMES \
   3u /* any run in the span of `page`, whose word is `seen`, then as from XMC_RUN_INDEX. On GPUs it has eight turns: each without such
                              a run moves `page` as many runs up as there are slots, or, from the heap's end, to a place computed from
-                             it. CPU devices go to the index as soon as the span shows none, so that they take low pages, which were used before */
+                             it. CPU devices go to the index as soon as the span shows none, so that they take low pages, which were
+                             used before */
 #define XMC_RUN_INDEX 11u /* follows the index until it names no such run */
 XMC_FN xmc_u32 xmc_run_search(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 order, xmc_u32 page, xmc_u32 turn,
                               xmc_u64 seen) {

@@ -111,8 +111,8 @@ XMC_FN xmc_u32 xmc_class_home(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 cls)
 /* Claims a new run of 2^order pages for a Superblock of this class, or one page for a slab. Returns its first page, or XMC_NONE. map:
  * xmc_fixed_map; lanes: xmc_fixed_lanes; own: 0, or xmc_own_slots if `hint` is the slot's own.
  *
- * It looks first where the hint leads; if it leads nowhere (xmc_hint_target), at the home of the class. The runs that a slot returned are a stack under its
- * FIFO's hint (xmc_pages_return):
+ * It looks first where the hint leads; if it leads nowhere (xmc_hint_target), at the home of the class. The runs that a slot returned are a
+ * stack under its FIFO's hint (xmc_pages_return):
  *
  *   hint: a run  -->  xmc_next_hint(its first page)  -->  …  -->  0, or XMC_HINT_FROM(…)
  *
@@ -258,9 +258,10 @@ XMC_FN int xmc_is_plenty(XMC_GLOBAL xmcHeap *heap, xmc_u32 any) {
 
 /* Returns log2 of the pages of a new Superblock for `want` blocks.
  *
- * On CPU devices a Superblock has all its pages while the heap is nearly unused (xmc_is_plenty), and otherwise as few as hold XMC_FEW_BLOCKS blocks: the
- * fewer blocks a Superblock has, the sooner all of them are free when the program goes on to other sizes. Classes whose blocks have five
- * or six times a power of two bytes always have all their pages, because half of them would be filled to fifteen sixteenths only.
+ * On CPU devices a Superblock has all its pages while the heap is nearly unused (xmc_is_plenty), and otherwise as few as hold
+ * XMC_FEW_BLOCKS blocks: the fewer blocks a Superblock has, the sooner all of them are free when the program goes on to other sizes.
+ * Classes whose blocks have five or six times a power of two bytes always have all their pages, because half of them would be filled to
+ * fifteen sixteenths only.
  *
  * On GPUs as many slots take Superblocks as sub-groups run. So if few lanes want a class, a Superblock has only as many pages as hold
  * the blocks of 16 such requests, at most all; of two in a heap of less than XMC_MANY_PAGES, or once room was scarce. A run that the

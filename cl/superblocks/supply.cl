@@ -113,9 +113,9 @@ XMC_FN int xmc_hint_is_stack(xmc_u32 hint) { return xmc_hint_is_run(hint) && !(h
 /* Returns the page to which a hint leads a slot that wants a run of 2^order pages: that of the hint's run; or, if the hint is the run that
  * was taken last, the page that lies a step as wide as all slots behind it. For single pages a step leads past the homes of all classes
  * that take single pages, so that slots do not meet (xmc_class_home). On CPU devices it leads to the next run in the span. lanes:
- * xmc_fixed_lanes, which only GPUs use. Returns XMC_NONE if the hint is 0, and on CPU devices at the span's end: then the slot looks at
- * its home and, if the home's span has no such run, in the lowest span that has one (xmc_run_search). The page may lie behind the heap's end, and need not be a
- * multiple of 2^order: the caller sees to both.
+ * xmc_fixed_lanes, which only GPUs use. Returns XMC_NONE if the hint is 0, and on CPU devices at the span's end: then the slot looks at its
+ * home and, if the home's span has no such run, in the lowest span that has one (xmc_run_search). The page may lie behind the heap's end,
+ * and need not be a multiple of 2^order: the caller sees to both.
  *
  * The step is computed here and not when the hint is stored, because a GPU would then have to read the header once more, after the claim
  * made its caches start anew. */
