@@ -2,7 +2,7 @@
 /* A work-group's requests, served by its first work-item: the coalesced path where work-items do not run in lock step. The sizes, or
  * pointers, of all its work-items are in local memory (collective.cl).
  *
- *   of one size            32 blocks of the slot's active Superblock                                  one CAS
+ *   requests of one size   32 blocks of the slot's active Superblock                                  one CAS
  *                          places of the slab that the slot used last                                 one CAS
  *                          runs of pages in one span: whole slabs, and Superblocks of other classes   one CAS
  *   of different sizes     class by class, in the same way, but without runs of pages

@@ -112,14 +112,13 @@ typedef struct xmc_group_part {
   xmc_u32 id;    /* the Superblock's */
   xmc_u32 count; /* how many it has, or 0 if its word is not of the class */
   xmc_u32 bits;  /* its blocks that go back, a mask */
-  xmc_u32 lanes; /* how many pointers led to them: more than bits if one was freed twice */
 } xmc_group_part;
 
 XMC_FN void xmc_group_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 words, xmc_u32 cls,
                               xmc_group_part *part, xmc_group_room *room) {
-  if (part->lanes != part->count || part->bits != xmc_count_mask(part->count) ||
+  if (part->bits != xmc_count_mask(part->count) ||
       !xmc_group_retire(heap, me, words, cls, part->id, part->count, room))
-    xmc_blocks_release(heap, me, words, cls, part->id, part->bits, part->lanes);
+    xmc_blocks_release(heap, me, words, cls, part->id, part->bits, xmc_popcount32(part->bits));
 }
 
 /* Frees the pointers in the scratch, whose address is `at`. Blocks of one Superblock are released together: for each class the blocks
@@ -129,7 +128,7 @@ XMC_FN void xmc_group_release(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u32 word
 XMC_GROUP_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 at, xmc_u32 items) {
   __local xmcGroupScratch *scratch = (__local xmcGroupScratch *)(size_t)at;
   xmc_u32 i, used = 0; /* used: classes that have a part, a mask */
-  xmc_group_part parts[XMC_CLASSES], *part = parts;
+  xmc_group_part parts[XMC_CLASSES], *part;
   xmc_group_room room;
   xmc_u64 w;
   xmc_map_view view;
@@ -157,17 +156,15 @@ XMC_GROUP_FN void xmc_group_free(XMC_GLOBAL xmcHeap *heap, xmc_u32 me, xmc_u64 a
       w = xmc_load_relaxed64(xmc_word_at(heap, view.words, place.id));
       part->id = place.id;
       part->count = xmc_word_class(w) == place.cls ? xmc_word_count(w) : 0;
-      part->bits = part->lanes = 0;
+      part->bits = 0;
       if (place.bit == 0 && part->count > 0 && i + part->count <= items &&
           xmc_group_is_row(&scratch->of[i], xmc_class_bytes(place.cls), part->count)) {
         part->bits = xmc_count_mask(part->count);
-        part->lanes = part->count;
         i += part->count - 1u;
         continue;
       }
     }
     part->bits |= 1u << place.bit;
-    part->lanes++;
   }
   for (; used; used &= used - 1u)
     xmc_group_release(heap, me, view.words, xmc_lowest32(used), &parts[xmc_lowest32(used)], &room);
